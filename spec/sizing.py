@@ -1,0 +1,62 @@
+"""Boot: how many blocks the pool must have before the engine starts."""
+
+from __future__ import annotations
+
+from .arithmetic import Term, Truth, cdiv, total
+from .attention import Attention
+from .deployment import Deployment
+from .design import Design
+
+
+def budget(deployment: Deployment, design: Design) -> Term:
+    """Count the tokens beside the window that boot and cap allow for.
+
+    Source: vLLM `max_num_batched_tokens`; from 0.28.0 `max_in_flight_tokens`.
+    """
+    return deployment.max_in_flight_tokens if design.in_flight_budget else deployment.max_num_batched_tokens
+
+
+def group_requirement(cache: Attention, deployment: Deployment, design: Design) -> Term:
+    """Count the blocks that boot reserves in one group for one request of the greatest length.
+
+    Source: vLLM `<Spec>.max_memory_usage_bytes` over the page size. A recycling kind is not sharded by context
+    parallelism; the engine refuses that combination.
+    """
+    length = deployment.max_model_len
+    if cache.recycles:
+        return cache.bound(budget(deployment, design), length)
+    return cache.bound(budget(deployment, design), cdiv(length, deployment.context_parallel))
+
+
+def request_requirement(deployment: Deployment, design: Design) -> Term:
+    """Count the blocks that boot reserves for one request of the greatest length, over all groups."""
+    return total(group.count * group_requirement(group.cache, deployment, design) for group in deployment.groups)
+
+
+def boot_requirement(deployment: Deployment, design: Design) -> Term:
+    """Count the blocks that the startup check demands of the pool.
+
+    Source: vLLM `get_kv_cache_configs`; the null block is counted from 0.30.0 (`check_memory = available - one block`).
+    """
+    return request_requirement(deployment, design) + (1 if design.boot_reserves_null else 0)
+
+
+def boot_accepts(blocks: Term, deployment: Deployment, design: Design) -> Truth:
+    """Say whether a pool of so many blocks, null block included, passes the startup check."""
+    return blocks >= boot_requirement(deployment, design)
+
+
+def usable(blocks: Term) -> Term:
+    """Count the blocks that requests can have: all but the null block (vLLM `BlockPool.__init__`, all releases)."""
+    return blocks - 1
+
+
+def reported_concurrency(blocks: int, deployment: Deployment, design: Design) -> float:
+    """Compute the concurrency that the boot log prints: requests of the greatest length per pool, null block included.
+
+    Source: vLLM `get_max_concurrency_for_kv_cache_config`. For reading only: nothing is gated on it.
+    """
+    requirement = request_requirement(deployment, design)
+    if not isinstance(requirement, int):
+        raise TypeError("a concurrency is reported for known numbers only")
+    return blocks / requirement
