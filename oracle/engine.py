@@ -138,8 +138,8 @@ class Engine(Protocol):
     """Serve requests from one block pool, a step at a time.
 
     One step schedules a batch and, once `max_concurrent_batches` are in flight (at once for one), or when nothing
-    could be scheduled, settles the oldest one: every request whose prompt is computed delivers one token and as many drafts
-    as were accepted; `lookahead` new drafts are then proposed to it.
+    could be scheduled, settles the oldest one: every request whose prompt is computed delivers one token and as many
+    drafts as were accepted; `lookahead` new drafts are then proposed to it.
     """
 
     @property
