@@ -51,6 +51,10 @@ class Core:
         """Tell whether the fork has such a module."""
         return self._importer.find_spec(f"{self.package}.{relative}") is not None
 
+    def torch_dtype(self, name: str) -> Any:
+        """Return the element type that the fork sees under this name."""
+        return getattr(self._importer.import_name("torch"), name)
+
     @property
     def stubs_touched(self) -> Mapping[str, int]:
         """Count, by name, the stubs that were used at run time."""
