@@ -13,6 +13,11 @@ NULL_BLOCK = 0
 """The block id that stands for a recycled entry of a block table; it is owned by nobody."""
 
 
+def real_blocks(tables: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    """Count the entries of each block table that are blocks, null blocks aside."""
+    return tuple([len(table) - table.count(NULL_BLOCK) for table in tables])
+
+
 class Status(StrEnum):
     """Where a request stands."""
 
@@ -63,7 +68,7 @@ class RequestView:
     @property
     def held(self) -> tuple[int, ...]:
         """Count the real blocks held, per group."""
-        return tuple(sum(block != NULL_BLOCK for block in table) for table in self.tables)
+        return real_blocks(self.tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,7 @@ class Snapshot:
 
     Args:
         free: The ids of the free blocks, in the order in which they will be taken.
-        references: The reference count of every block by id, the null block included.
+        references: The reference count of every block by id; the null block's is 0, since engines do not maintain it.
         waiting: The waiting and preempted requests, in queue order.
         running: The running requests, in the order in which they are served.
         requests: Every unfinished request by name.
@@ -91,12 +96,15 @@ class Snapshot:
 class Allocation:
     """Record one question that a step put to the block pool.
 
+    An admission is one question, whether the engine asks its gate apart from the step's own blocks or with them.
+
     Args:
         name: The request.
         waiting: It was waiting (or preempted), so that the gate was asked too.
         refused: The answer was no.
-        free_before: The free blocks when it was asked.
+        free_before: The free blocks when it was asked, before anything was recycled for it.
         taken: The blocks taken per group where the answer was yes.
+        predicted: The blocks that the step was predicted to take where the answer was yes, if the engine shows it.
     """
 
     name: str
@@ -104,6 +112,7 @@ class Allocation:
     refused: bool
     free_before: int
     taken: tuple[int, ...] = ()
+    predicted: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +126,7 @@ class StepRecord:
         preempted: The running requests that lost their blocks.
         finished: The requests that finished when a batch settled in this step.
         allocations: Every question put to the block pool, in order.
+        tables: The block tables of every scheduled request, right after scheduling and before anything settled.
         error: What the engine raised, or None; an engine that raised is not driven further.
     """
 
@@ -126,7 +136,13 @@ class StepRecord:
     preempted: tuple[str, ...] = ()
     finished: tuple[str, ...] = ()
     allocations: tuple[Allocation, ...] = ()
+    tables: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     error: str | None = None
+
+    @property
+    def held(self) -> dict[str, tuple[int, ...]]:
+        """Count the real blocks that each scheduled request holds per group, right after scheduling."""
+        return {name: real_blocks(tables) for name, tables in self.tables.items()}
 
     @property
     def refused(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from .admission import Lengths, admitted, cap, charged, first_step_requirement, 
 from .arithmetic import Term, Truth, cdiv, every, fdiv, maximum, minimum, total, where
 from .attention import Attention, ChunkedLocal, FullAttention, MLAAttention, SlidingWindow, held, recycled
 from .deployment import Constraint, Deployment, Group, legal, validate
-from .design import DESIGNS, SOUND, Cap, Design, Freeing, named
+from .design import DESIGNS, SOUND, Cap, Design, Freeing, Padding, named
 from .errors import InconclusiveError, PoolproofError, UnsupportedError, UsageError
 from .sizing import boot_accepts, boot_requirement, group_requirement, reported_concurrency, usable
 
@@ -23,6 +23,7 @@ __all__ = [
     "InconclusiveError",
     "Lengths",
     "MLAAttention",
+    "Padding",
     "PoolproofError",
     "SlidingWindow",
     "Term",

@@ -28,6 +28,20 @@ class Freeing(StrEnum):
     """Tokens whose step has settled."""
 
 
+class Padding(StrEnum):
+    """What becomes of a waiting request that is one token short of decoding, where drafts are verified.
+
+    A padded request is scheduled with as many placeholder drafts as its running neighbours verify.
+    """
+
+    NEVER = "never"
+    """It is scheduled as it is."""
+    OR_WAIT = "or_wait"
+    """It is padded beside decoding requests, and waits where the padding does not fit."""
+    WHERE_IT_FITS = "where_it_fits"
+    """It is padded beside decoding requests, and left as it is where the sequence may not grow that long."""
+
+
 @dataclass(frozen=True, slots=True)
 class Design:
     """Describe one way to size the pool, to gate a request and to serve a step.
@@ -41,9 +55,22 @@ class Design:
         boot_reserves_null: Boot counts the null block.
         boot_checks_override: A block count set by hand must pass the startup check.
         in_flight_budget: The window's budget is the tokens of all batches in flight, not of one.
+        lookahead_budget: The window's budget pays for lookahead slots too, all but the one that the spare block covers.
         freeing: On which count of tokens blocks are recycled.
         admission_lookahead: A request's first step takes slots for lookahead tokens too.
         prediction_floor: A group that holds more than it needs is predicted 0, never a credit to the others.
+        watermark: An admission beside running requests leaves the deployment's watermark free.
+        freed_first: A freed block is the next to be taken; otherwise it is the last.
+        padding: What becomes of a waiting request that is one token short of decoding, where drafts are verified.
+        overtaking: Without chunked prefill, a prompt too long for what is left of a step lets those behind it pass.
+        short_chunk_yields: A waiting request that cannot keep a chunk clear of its prompt's end, as multi-module
+            drafting asks, lets those behind it pass.
+        victim_leaves_batch: A request that is preempted after it was scheduled leaves the batch and gives its tokens
+            back; otherwise it is computed, and counts as computed, although its blocks are gone.
+        cursor_follows: A preemption of a request that was already served does not make the loop skip another one.
+        preemption_drops_drafts: A preempted request loses its drafts at once.
+        self_preemption_ends: Under priorities, a request that preempts itself ends the serving of running requests.
+        stale_output_waits: A preempted request is not resumed while output of its is in flight.
     """
 
     name: str
@@ -54,20 +81,40 @@ class Design:
     boot_reserves_null: bool = True
     boot_checks_override: bool = True
     in_flight_budget: bool = True
+    lookahead_budget: bool = True
     freeing: Freeing = Freeing.PROCESSED
     admission_lookahead: bool = True
     prediction_floor: bool = True
+    watermark: bool = True
+    freed_first: bool = True
+    padding: Padding = Padding.WHERE_IT_FITS
+    overtaking: bool = False
+    short_chunk_yields: bool = True
+    victim_leaves_batch: bool = True
+    cursor_follows: bool = True
+    preemption_drops_drafts: bool = True
+    self_preemption_ends: bool = False
+    stale_output_waits: bool = True
 
 
 SOUND = Design(
     name="sound",
-    summary="What is proved: one bound for boot and gate, the null block counted, every batch in flight paid for.",
+    summary="What is proved: one bound for boot and gate; the null block, lookahead and every batch in flight paid for.",
+)
+
+VLLM_033 = replace(
+    SOUND,
+    name="vllm-0.33",
+    summary="vLLM 0.33.0: a request that preempts itself under priorities no longer holds up the others.",
+    lookahead_budget=False,
 )
 
 VLLM_030 = replace(
-    SOUND,
+    VLLM_033,
     name="vllm-0.30",
-    summary="vLLM 0.30.0 and later: boot keeps one block back for the null block.",
+    summary="vLLM 0.30.0: boot keeps one block back for the null block.",
+    self_preemption_ends=True,
+    short_chunk_yields=False,
 )
 
 VLLM_028 = replace(
@@ -75,6 +122,7 @@ VLLM_028 = replace(
     name="vllm-0.28",
     summary="vLLM 0.28.0: blocks are freed on processed tokens and the window pays for all batches in flight.",
     boot_reserves_null=False,
+    padding=Padding.OR_WAIT,
 )
 
 VLLM_025 = replace(
@@ -83,6 +131,7 @@ VLLM_025 = replace(
     summary="vLLM 0.25.1: a request's first step takes slots for lookahead tokens too.",
     in_flight_budget=False,
     freeing=Freeing.COMPUTED,
+    stale_output_waits=False,
 )
 
 VLLM_020 = replace(
@@ -90,6 +139,9 @@ VLLM_020 = replace(
     name="vllm-0.20",
     summary="vLLM 0.20.2 to 0.22.1: the gate charges a window group its boot bound (PR 40946).",
     admission_lookahead=False,
+    watermark=False,
+    freed_first=False,
+    padding=Padding.NEVER,
 )
 
 VLLM_019 = replace(
@@ -106,6 +158,10 @@ VLLM_011 = replace(
     summary="vLLM 0.11.0: no gate; a group that holds more than it needs is a credit to the others.",
     gate=False,
     prediction_floor=False,
+    overtaking=True,
+    victim_leaves_batch=False,
+    cursor_follows=False,
+    preemption_drops_drafts=False,
 )
 
 GATE_CAPPED_BY_WINDOW = replace(
@@ -129,6 +185,7 @@ DESIGNS = (
     VLLM_025,
     VLLM_028,
     VLLM_030,
+    VLLM_033,
     GATE_CAPPED_BY_WINDOW,
     ALLOCATOR_PREDICTS_CAPPED,
     SOUND,

@@ -1,0 +1,104 @@
+"""The cache manager: may this request enter, may it take its next step, and the blocks it gets for it."""
+
+from __future__ import annotations
+
+from ..spec.attention import slots_needed
+from ..spec.deployment import Deployment
+from ..spec.design import Design, Freeing
+from .coordinator import Coordinator
+from .engine import Allocation
+from .pool import BlockPool
+from .request import Request
+
+
+class CacheManager:
+    """Answer the scheduler's questions about blocks, and hand them out.
+
+    Every `can_` query has a command that a yes allows: `can_enter` before a first step, `can_allocate` before
+    `allocate`. `ask` puts them in the engine's order.
+
+    Args:
+        deployment: The deployment; its numbers are known.
+        design: What the engine's authors decided.
+        blocks: The size of the pool, null block included.
+
+    Source: vLLM `KVCacheManager.allocate_slots`, and `can_fit_full_sequence` up to 0.20.2.
+    """
+
+    __slots__ = ("coordinator", "design", "lookahead", "max_model_len", "watermark")
+
+    def __init__(self, deployment: Deployment, design: Design, blocks: int) -> None:
+        pool = BlockPool(blocks, freed_first=design.freed_first)
+        self.coordinator = Coordinator(deployment, design, pool)
+        self.design = design
+        self.max_model_len = deployment.max_model_len
+        self.lookahead = deployment.lookahead
+        self.watermark = deployment.watermark if design.watermark else 0
+
+    def copy(self) -> CacheManager:
+        """Copy the manager with its groups and its pool."""
+        twin = CacheManager.__new__(CacheManager)
+        twin.coordinator = self.coordinator.copy()
+        twin.design, twin.max_model_len = self.design, self.max_model_len
+        twin.lookahead, twin.watermark = self.lookahead, self.watermark
+        return twin
+
+    @property
+    def free(self) -> int:
+        """Count the free blocks."""
+        return len(self.coordinator.pool.free)
+
+    def can_enter(self, request: Request, spare: int = 0) -> bool:
+        """Say whether the whole sequence of a waiting request fits the free blocks, leaving some to spare."""
+        if not self.design.gate:
+            return True
+        tokens = min(request.tokens, self.max_model_len)
+        return self.coordinator.predicted_whole(request.name, tokens) + spare <= self.free
+
+    def recycle(self, request: Request) -> None:
+        """Give back the blocks of a request that have left the window."""
+        flying = request.in_flight if self.design.freeing is Freeing.PROCESSED else 0
+        self.coordinator.recycle(request.name, max(0, request.computed - flying))
+
+    def predicted(self, request: Request, scheduled: int) -> int:
+        """Predict the blocks that so many scheduled tokens take."""
+        return self.coordinator.predicted(request.name, self._slots(request, scheduled))
+
+    def can_allocate(self, request: Request, scheduled: int, spare: int = 0) -> bool:
+        """Say whether the free blocks cover what so many scheduled tokens are predicted to take."""
+        return self.predicted(request, scheduled) + spare <= self.free
+
+    def allocate(self, request: Request, scheduled: int) -> tuple[int, ...]:
+        """Give a request the slots for so many scheduled tokens and return the blocks taken per group.
+
+        Raises:
+            PoolError: The prediction promised what the pool does not have.
+        """
+        return self.coordinator.allocate(request.name, self._slots(request, scheduled))
+
+    def ask(self, request: Request, scheduled: int, *, waiting: bool, spare: int = 0) -> Allocation:
+        """Ask for what a request needs: the gate if it waits, then recycling, then the step's own blocks.
+
+        Recycling stays done where the step is refused after it.
+        """
+        name, free = request.name, self.free
+        if waiting and not self.can_enter(request, spare):
+            return Allocation(name, waiting, refused=True, free_before=free)
+        self.recycle(request)
+        if not self.can_allocate(request, scheduled, spare):
+            return Allocation(name, waiting, refused=True, free_before=free)
+        predicted = self.predicted(request, scheduled)
+        taken = self.allocate(request, scheduled)
+        return Allocation(name, waiting, refused=False, free_before=free, taken=taken, predicted=predicted)
+
+    def release(self, request: Request) -> None:
+        """Give back all blocks of a request."""
+        self.coordinator.release(request.name)
+
+    def _slots(self, request: Request, scheduled: int) -> int:
+        """Count the tokens that need a slot once so many are scheduled.
+
+        What nothing is computed of is new to the cache, whether it waits or was preempted.
+        """
+        ahead = self.lookahead if request.computed or self.design.admission_lookahead else 0
+        return slots_needed(request.computed, scheduled, ahead, self.max_model_len)

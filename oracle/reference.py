@@ -1,0 +1,168 @@
+"""The oracle: the reference engine behind the Engine protocol."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ..spec.deployment import Deployment, validate
+from ..spec.design import Design
+from ..spec.errors import UnsupportedError, UsageError
+from ..spec.sizing import boot_accepts, boot_requirement
+from .batch import Batch
+from .engine import RequestView, Snapshot, Status, StepRecord, Submission
+from .manager import CacheManager
+from .pool import PoolError
+from .request import Request
+from .scheduler import Scheduler
+
+
+class Oracle:
+    """Serve requests as an engine of some design would, exactly; see `boot`."""
+
+    __slots__ = ("_arrivals", "_deployment", "batches", "failed", "scheduler")
+
+    def __init__(self, deployment: Deployment, design: Design, *, priority: bool = False) -> None:
+        self._deployment = deployment
+        manager = CacheManager(deployment, design, _known_blocks(deployment))
+        self.scheduler = Scheduler(deployment, design, manager, priority=priority)
+        self.batches: deque[Batch] = deque()
+        self.failed = False
+        self._arrivals = 0
+
+    @property
+    def deployment(self) -> Deployment:
+        """Return what the engine was booted with."""
+        return self._deployment
+
+    def copy(self) -> Oracle:
+        """Copy the engine with everything in it; batches in flight do not change and are shared."""
+        twin = Oracle.__new__(Oracle)
+        twin._deployment = self._deployment
+        twin.scheduler = self.scheduler.copy()
+        twin.batches = self.batches.copy()
+        twin.failed, twin._arrivals = self.failed, self._arrivals
+        return twin
+
+    def submit(self, submission: Submission) -> None:
+        """Queue a request.
+
+        Raises:
+            UsageError: It has no prompt or no output, its prompt leaves no room for output, or its name is in use.
+        """
+        check_submission(submission, self._deployment)
+        if submission.name in self.scheduler.requests:
+            raise UsageError("name", submission.name, "a request of this name is unfinished", "choose another")
+        self.scheduler.add(Request(submission, self._arrivals))
+        self._arrivals += 1
+
+    def step(self, accepted: Mapping[str, int] | None = None) -> StepRecord:
+        """Schedule a batch, and settle the oldest one if no more may be in flight or nothing was scheduled.
+
+        Raises:
+            UsageError: The engine failed in an earlier step.
+        """
+        if self.failed:
+            raise UsageError("step", "after a failure", "an engine that raised is not driven further", "boot another")
+        try:
+            batch = self.scheduler.schedule()
+        except PoolError as fault:
+            self.failed = True
+            return StepRecord(error=str(fault))
+        if batch.tokens:
+            self.batches.append(batch)
+        coordinator = self.scheduler.manager.coordinator
+        tables = {name: coordinator.tables(name) for name in batch.tokens}
+        finished: tuple[str, ...] = ()
+        if self.batches and (not batch.tokens or len(self.batches) >= self._deployment.max_concurrent_batches):
+            finished = self.scheduler.settle(self.batches.popleft(), accepted or {})
+        return StepRecord(
+            scheduled=batch.tokens,
+            admitted=tuple(batch.admitted),
+            resumed=tuple(batch.resumed),
+            preempted=tuple(batch.preempted),
+            finished=finished,
+            allocations=tuple(batch.allocations),
+            tables=tables,
+        )
+
+    def abort(self, name: str) -> None:
+        """Drop an unfinished request and give its blocks back.
+
+        Raises:
+            UsageError: No unfinished request has this name.
+        """
+        request = self.scheduler.requests.get(name)
+        if request is None:
+            raise UsageError("name", name, "no unfinished request has this name")
+        self.scheduler.remove(request, Status.ABORTED)
+
+    def snapshot(self) -> Snapshot:
+        """Show the state."""
+        scheduler = self.scheduler
+        pool = scheduler.manager.coordinator.pool
+        return Snapshot(
+            free=tuple(pool.free),
+            references=tuple(pool.references),
+            waiting=tuple(request.name for request in scheduler.waiting),
+            running=tuple(request.name for request in scheduler.running),
+            requests={name: self._view(request) for name, request in scheduler.requests.items()},
+            batches_in_flight=len(self.batches),
+        )
+
+    def _view(self, request: Request) -> RequestView:
+        return RequestView(
+            status=request.status,
+            computed=request.computed,
+            tokens=request.tokens,
+            drafts=request.drafts,
+            in_flight=request.in_flight,
+            tables=self.scheduler.manager.coordinator.tables(request.name),
+        )
+
+
+def boot(deployment: Deployment, design: Design, *, priority: bool = False, forced: bool = False) -> Oracle:
+    """Boot an engine of this design on a pool of `deployment.blocks`, or of the least size that boot accepts.
+
+    Args:
+        deployment: What the operator sets.
+        design: What the engine's authors decided.
+        priority: Serve by priority instead of arrival.
+        forced: Skip the startup check; a design that does not check a block count set by hand skips it too.
+
+    Raises:
+        UsageError: The deployment is not legal, or the startup check refuses its pool.
+        UnsupportedError: The deployment needs what the oracle does not model.
+    """
+    validate(deployment)
+    if deployment.prefix_caching:
+        raise UnsupportedError("prefix caching in the oracle")
+    blocks = deployment.blocks
+    if blocks is None:
+        return Oracle(replace(deployment, blocks=boot_requirement(deployment, design)), design, priority=priority)
+    if not forced and not boot_accepts(blocks, deployment, design):
+        least = boot_requirement(deployment, design)
+        raise UsageError("blocks", blocks, f"the startup check demands {least}", f"give the pool {least} blocks")
+    return Oracle(deployment, design, priority=priority)
+
+
+def check_submission(submission: Submission, deployment: Deployment) -> None:
+    """Check that an engine would accept a request.
+
+    Raises:
+        UsageError: It has no prompt or no output, or its prompt leaves no room for output.
+    """
+    if submission.prompt < 1:
+        raise UsageError("prompt", submission.prompt, "a request has at least one token", "give it one")
+    if submission.output < 1:
+        raise UsageError("output", submission.output, "a request generates at least one token", "ask for one")
+    longest = deployment.max_model_len - 1
+    if submission.prompt > longest:
+        raise UsageError("prompt", submission.prompt, "no output token would fit", f"give at most {longest} tokens")
+
+
+def _known_blocks(deployment: Deployment) -> int:
+    if not isinstance(deployment.blocks, int):
+        raise TypeError("an engine runs on a known number of blocks")
+    return deployment.blocks
