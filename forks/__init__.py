@@ -1,1 +1,29 @@
-"""TODO."""
+"""Whether yours does: find an implementation, load it without its dependencies, drive it."""
+
+from .boot import Boot
+from .engine import ForkEngine
+from .findings import Findings
+from .implementation import ForkRaisedError, Implementation, Limits, WorkerDiedError
+from .loader import SHIMS, Core, load_core
+from .scenario import Abort, Outcome, Scenario, Step
+from .source import IndexUnreachableError, Source, resolve
+
+__all__ = [
+    "SHIMS",
+    "Abort",
+    "Boot",
+    "Core",
+    "Findings",
+    "ForkEngine",
+    "ForkRaisedError",
+    "Implementation",
+    "IndexUnreachableError",
+    "Limits",
+    "Outcome",
+    "Scenario",
+    "Source",
+    "Step",
+    "WorkerDiedError",
+    "load_core",
+    "resolve",
+]

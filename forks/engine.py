@@ -119,6 +119,37 @@ class ForkEngine:
             batches_in_flight=len(self._in_flight),
         )
 
+    def unfinished(self) -> dict[str, Status]:
+        """Name the requests that are left, with their status."""
+        return {name: self._status(request) for name, request in self._scheduler.requests.items()}
+
+    def is_fresh(self, name: str) -> bool:
+        """Tell whether a request has never had a step."""
+        return name not in self._started
+
+    def settling(self, accept: int) -> dict[str, int]:
+        """Accept at most `accept` drafts of every request in the batch that settles next."""
+        if not accept:
+            return {}
+        drafts: dict[str, int] = {n: len(r.spec_token_ids) for n, r in self._scheduler.requests.items()}
+        if self._in_flight:
+            drafts |= {n: len(d) for n, d in self._in_flight[0].output.scheduled_spec_decode_tokens.items()}
+        return {name: min(accept, count) for name, count in drafts.items() if count}
+
+    def fingerprint(self) -> tuple[object, ...]:
+        """Return a hashable state: two equal ones mean that the engine goes on in the same way.
+
+        Beyond the snapshot it holds what some releases keep of earlier steps: the countdown until a request may
+        decode again.
+        """
+        snapshot = self.snapshot()
+        now = getattr(self._scheduler, "current_step", 0)
+        countdowns = tuple(
+            max(0, getattr(request, "next_decode_eligible_step", 0) - now) for request in self._scheduler.requests.values()
+        )
+        views = tuple((name, view) for name, view in snapshot.requests.items())
+        return (snapshot.free, snapshot.waiting, snapshot.running, snapshot.batches_in_flight, views, countdowns)
+
     # -- one step ----------------------------------------------------------------------------------------------
 
     def _schedule(self) -> dict[str, int]:
@@ -173,9 +204,7 @@ class ForkEngine:
     def _sampled(name: str, batch: Batch, drafts: int, accepted: int) -> list[int]:
         if name not in batch.samples:
             return []
-        if accepted > drafts:
-            raise UsageError("accepted", accepted, f"{name} has {drafts} drafts in this step")
-        return [_TOKEN] * (1 + accepted)
+        return [_TOKEN] * (1 + min(accepted, drafts))
 
     def _propose(self, batch: Batch) -> None:
         """Propose drafts through the fork's own entry; its asynchronous scheduler places them by itself."""
