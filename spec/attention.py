@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from .arithmetic import Term, cdiv, fdiv, maximum, minimum
+from .states import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class FullAttention:
 
     kind: ClassVar[str] = "full"
     recycles: ClassVar[bool] = False
+    sharded: ClassVar[bool] = True
 
     block_size: Term
 
@@ -45,6 +47,40 @@ class MLAAttention(FullAttention):
 
 
 @dataclass(frozen=True, slots=True)
+class HiddenState(MLAAttention):
+    """Keep the hidden state of every token for a drafter; in blocks it is full attention.
+
+    Source: vLLM `HiddenStateCacheSpec` (0.22.1 and later), a subclass of `MLAAttentionSpec`.
+    """
+
+    kind: ClassVar[str] = "hidden"
+
+
+@dataclass(frozen=True, slots=True)
+class SinkAttention(FullAttention):
+    """Keep every token of the request; tokens that all requests share stand before it and are not counted.
+
+    Source: vLLM `SinkFullAttentionSpec` (0.19.1 and later).
+    """
+
+    kind: ClassVar[str] = "sink"
+
+    sink: Term = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RequestWindow(FullAttention):
+    """Keep the prompt and the last tokens of the answer; boot counts every token.
+
+    Source: vLLM `RSWASpec` (0.25.1 and later), a subclass of `FullAttentionSpec`.
+    """
+
+    kind: ClassVar[str] = "request_window"
+
+    window: Term = 1
+
+
+@dataclass(frozen=True, slots=True)
 class SlidingWindow:
     """Keep the last `window` tokens, and `extra_retained` before them for multi-module drafting.
 
@@ -54,6 +90,7 @@ class SlidingWindow:
 
     kind: ClassVar[str] = "sliding_window"
     recycles: ClassVar[bool] = True
+    sharded: ClassVar[bool] = False
 
     block_size: Term
     window: Term
@@ -73,6 +110,16 @@ class SlidingWindow:
 
 
 @dataclass(frozen=True, slots=True)
+class SlidingWindowMLA(SlidingWindow):
+    """Keep the last `window` tokens, each as one latent vector; in blocks it is a sliding window.
+
+    Source: vLLM `SlidingWindowMLASpec` (0.20.2 and later), a subclass of `SlidingWindowSpec`.
+    """
+
+    kind: ClassVar[str] = "sliding_window_mla"
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkedLocal:
     """Keep the tokens of the current chunk.
 
@@ -82,6 +129,7 @@ class ChunkedLocal:
 
     kind: ClassVar[str] = "chunked_local"
     recycles: ClassVar[bool] = True
+    sharded: ClassVar[bool] = False
 
     block_size: Term
     chunk: Term
@@ -95,7 +143,7 @@ class ChunkedLocal:
         return cdiv(minimum(self.chunk + in_flight_tokens, max_model_len), self.block_size)
 
 
-Attention: TypeAlias = FullAttention | MLAAttention | SlidingWindow | ChunkedLocal
+Attention: TypeAlias = FullAttention | MLAAttention | SlidingWindow | ChunkedLocal | State
 """Any cache kind."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 
 class PoolproofError(Exception):
     """Carry one line for the person at the terminal."""
@@ -46,6 +48,42 @@ class UnsupportedError(PoolproofError):
 
 class InconclusiveError(PoolproofError):
     """Say that an answer was sought and not found (exit code 3, never a pass)."""
+
+
+class Reason(StrEnum):
+    """Why an engine does not start with a model and so much memory."""
+
+    NO_MEMORY = "no memory is left for the cache"
+    TOO_SMALL = "a request of the greatest length needs more memory"
+    NO_LENGTH = "not even a request of one token fits"
+    PAGES = "pages cannot be made equal"
+    PADDING = "a page is padded to less than it holds"
+    WINDOWS = "full layers compute within different windows"
+    PROMOTION = "layers cannot all become full attention"
+    PROMOTION_CRASH = "turning a layer into full attention crashes"
+    SHARDED_WINDOW = "a sliding window cannot be sharded by context parallelism"
+    TUPLES = "latent layers do not form tuples"
+    MERGE = "the layers of a group cannot be merged"
+    LAYOUT = "the memory layout cannot hold these pages"
+    EMPTY_STAGE = "a worker has no layer"
+    PARTITION = "a layer is in no group"
+
+
+class RefusedError(PoolproofError):
+    """Say that an engine would not start: the answer to a question, not a failure of the tool.
+
+    Args:
+        reason: The class of reason.
+        detail: The numbers that decided.
+    """
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        self.reason = reason
+        self.detail = detail
+        super().__init__(reason, detail)
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.detail}"
 
 
 def _shown(value: object) -> str:
