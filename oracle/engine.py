@@ -123,7 +123,7 @@ class StepRecord:
         scheduled: The tokens scheduled per request, drafts included, in scheduling order.
         admitted: The requests that left the queue for the first time.
         resumed: The preempted requests that left the queue again.
-        preempted: The running requests that lost their blocks.
+        preempted: The running requests that lost their blocks, in any order.
         finished: The requests that finished when a batch settled in this step.
         allocations: Every question put to the block pool, in order.
         tables: The block tables of every scheduled request, right after scheduling and before anything settled.

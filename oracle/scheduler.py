@@ -146,7 +146,7 @@ class Scheduler:
             count = self._waiting_count(request, batch.budget, beside_decoding)
             if count == 0 or not self._admit(request, count, batch):
                 break
-        for request in reversed(aside):
+        for request in aside if self.design.overtaking else reversed(aside):
             self._enqueue(request, 0)
 
     def _stands_aside(self, request: Request, budget: int) -> bool:
@@ -224,16 +224,16 @@ class Scheduler:
         fresh = request.stale == 0
         if not fresh:
             request.stale -= count
-        delivers = request.name in batch.delivers
         drafted = batch.drafts.get(request.name, 0)
-        kept = min(accepted, drafted)
-        if delivers and fresh:
-            self._roll_back(request, drafted - kept)
-            if self.asynchronous:
-                request.placeholders -= 1 + kept
+        output = 1 + min(accepted, drafted) if request.name in batch.delivers else 0
+        if drafted and fresh:
+            # One token is always taken for sampled; a victim that stayed in its batch samples none.
+            self._roll_back(request, 1 + drafted - output)
+        if self.asynchronous and fresh:
+            request.placeholders -= output
         if not self.asynchronous:
-            request.drafts = self.deployment.lookahead if delivers else 0
-        return delivers and request.deliver(1 + kept, self.deployment.max_model_len)
+            request.drafts = self.deployment.lookahead if output else 0
+        return request.deliver(output, self.deployment.max_model_len)
 
     @staticmethod
     def _roll_back(request: Request, rejected: int) -> None:

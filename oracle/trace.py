@@ -178,6 +178,8 @@ def record_difference(left: StepRecord, right: StepRecord) -> tuple[str, object,
         one, other = getattr(left, field), getattr(right, field)
         if field == "scheduled":
             one, other = list(one.items()), list(other.items())
+        if field == "preempted":
+            one, other = sorted(one), sorted(other)
         if one != other:
             return (f"record.{field}", one, other)
     for one, other in zip(left.allocations, right.allocations, strict=False):

@@ -6,6 +6,18 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from .errors import UsageError
+from .planning import (
+    PLANNING_011,
+    PLANNING_019,
+    PLANNING_020,
+    PLANNING_021,
+    PLANNING_022,
+    PLANNING_025,
+    PLANNING_028,
+    PLANNING_030,
+    PLANNING_033,
+    Planning,
+)
 
 
 class Cap(StrEnum):
@@ -62,7 +74,8 @@ class Design:
         watermark: An admission beside running requests leaves the deployment's watermark free.
         freed_first: A freed block is the next to be taken; otherwise it is the last.
         padding: What becomes of a waiting request that is one token short of decoding, where drafts are verified.
-        overtaking: Without chunked prefill, a prompt too long for what is left of a step lets those behind it pass.
+        overtaking: Without chunked prefill, a prompt too long for what is left of a step lets those behind it pass;
+            those who were passed return to the head of the queue in reverse.
         short_chunk_yields: A waiting request that cannot keep a chunk clear of its prompt's end, as multi-module
             drafting asks, lets those behind it pass.
         victim_leaves_batch: A request that is preempted after it was scheduled leaves the batch and gives its tokens
@@ -71,6 +84,7 @@ class Design:
         preemption_drops_drafts: A preempted request loses its drafts at once.
         self_preemption_ends: Under priorities, a request that preempts itself ends the serving of running requests.
         stale_output_waits: A preempted request is not resumed while output of its is in flight.
+        planning: How layers become groups, and how memory becomes blocks.
     """
 
     name: str
@@ -95,6 +109,7 @@ class Design:
     preemption_drops_drafts: bool = True
     self_preemption_ends: bool = False
     stale_output_waits: bool = True
+    planning: Planning = PLANNING_033
 
 
 SOUND = Design(
@@ -115,6 +130,7 @@ VLLM_030 = replace(
     summary="vLLM 0.30.0: boot keeps one block back for the null block.",
     self_preemption_ends=True,
     short_chunk_yields=False,
+    planning=PLANNING_030,
 )
 
 VLLM_028 = replace(
@@ -123,6 +139,7 @@ VLLM_028 = replace(
     summary="vLLM 0.28.0: blocks are freed on processed tokens and the window pays for all batches in flight.",
     boot_reserves_null=False,
     padding=Padding.OR_WAIT,
+    planning=PLANNING_028,
 )
 
 VLLM_025 = replace(
@@ -132,6 +149,7 @@ VLLM_025 = replace(
     in_flight_budget=False,
     freeing=Freeing.COMPUTED,
     stale_output_waits=False,
+    planning=PLANNING_025,
 )
 
 VLLM_020 = replace(
@@ -142,6 +160,21 @@ VLLM_020 = replace(
     watermark=False,
     freed_first=False,
     padding=Padding.NEVER,
+    planning=PLANNING_020,
+)
+
+VLLM_021 = replace(
+    VLLM_020,
+    name="vllm-0.21",
+    summary="vLLM 0.21.0: as 0.20.2, and a windowed layer that becomes full attention keeps its value size and scales.",
+    planning=PLANNING_021,
+)
+
+VLLM_022 = replace(
+    VLLM_021,
+    name="vllm-0.22",
+    summary="vLLM 0.22.1: as 0.21.0, with hidden-state layers, and speculated states counted at every block boundary.",
+    planning=PLANNING_022,
 )
 
 VLLM_019 = replace(
@@ -150,6 +183,7 @@ VLLM_019 = replace(
     summary="vLLM 0.19.1: the gate charges the whole sequence in every group (issue 39734).",
     gate_cap=Cap.NONE,
     boot_checks_override=False,
+    planning=PLANNING_019,
 )
 
 VLLM_011 = replace(
@@ -162,6 +196,7 @@ VLLM_011 = replace(
     victim_leaves_batch=False,
     cursor_follows=False,
     preemption_drops_drafts=False,
+    planning=PLANNING_011,
 )
 
 GATE_CAPPED_BY_WINDOW = replace(
@@ -182,6 +217,8 @@ DESIGNS = (
     VLLM_011,
     VLLM_019,
     VLLM_020,
+    VLLM_021,
+    VLLM_022,
     VLLM_025,
     VLLM_028,
     VLLM_030,
