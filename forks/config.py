@@ -16,7 +16,7 @@ from .inspection import bare, has_field
 from .loader import Core
 
 
-class StandInAsked(AttributeError):
+class StandInAskedError(AttributeError):
     """Raised when a fork reads something of its model that poolproof does not make up."""
 
 
@@ -46,7 +46,7 @@ class StandInModel:
         self.original_max_model_len = max_model_len
 
     def __getattr__(self, name: str) -> Any:
-        raise StandInAsked(f"poolproof's stand-in model says nothing about {name!r}")
+        raise StandInAskedError(f"poolproof's stand-in model says nothing about {name!r}")
 
 
 def vllm_config(core: Core, deployment: Deployment, *, priority: bool = False) -> Any:

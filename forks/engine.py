@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-from ..oracle.engine import NULL_BLOCK, RequestView, Snapshot, Status, StepRecord, Submission
+from ..oracle.engine import RequestView, Snapshot, Status, StepRecord, Submission
 from ..spec.deployment import Deployment
 from ..spec.errors import PoolproofError, UnsupportedError, UsageError
-from .config import StandInAsked, known
-from .inspection import call
-from .loader import Core, StubUsed
+from .config import StandInAskedError, known
+from .loader import Core, StubUsedError
+from .pipeline import Pipeline
 from .requests import make_request
 from .scheduler import make_scheduler
 from .watch import Watch
 
-_TOKEN = 1
-_DRAFT = 2
 _QUEUES = ("kv_holding_waiting", "skipped_waiting", "waiting")
-
-
-@dataclass
-class Batch:
-    """One scheduled batch whose output has not come back.
-
-    Args:
-        output: What the scheduler decided, in its own form.
-        samples: The requests that deliver a token when it settles: their step reaches the end of their tokens.
-        live: The tokens per request that are still counted as in flight; a preempted request's are not.
-    """
-
-    output: Any
-    samples: frozenset[str]
-    live: dict[str, int] = field(default_factory=dict)
 
 
 class ForkEngine:
     """Drive a fork's Scheduler (AsyncScheduler where two batches are in flight) through the Engine protocol.
 
-    `peaks` tells for each request the real blocks per group at its largest total, taken right after scheduling:
-    a request that finishes in the same step has given them back before any snapshot.
+    `peaks` tells for each request the real blocks per group at its largest total, taken right after scheduling.
     """
 
     def __init__(self, core: Core, deployment: Deployment, *, priority: bool = False, gate: bool = True) -> None:
@@ -49,9 +29,9 @@ class ForkEngine:
         self._deployment = deployment
         self._scheduler, self._hasher = make_scheduler(core, deployment, priority=priority, gate=gate)
         self._watch = Watch(self._scheduler)
-        self._depth = known(deployment.max_concurrent_batches, "max_concurrent_batches")
-        self._in_flight: deque[Batch] = deque()
+        self._pipeline = Pipeline(core, self._scheduler, deployment)
         self._arrivals = 0
+        self._names: set[str] = set()
         self._started: set[str] = set()
         self.peaks: dict[str, tuple[int, ...]] = {}
 
@@ -69,10 +49,11 @@ class ForkEngine:
         """Queue a request; its prompt tokens are equal to any other prompt's at equal positions.
 
         Raises:
-            UsageError: No token, too long, or a name in use.
+            UsageError: No token, too long, or a name that was used before.
         """
         self._check(submission)
         self._arrivals += 1
+        self._names.add(submission.name)
         self._scheduler.add_request(make_request(self._core, submission, self._arrivals, self._hasher))
 
     def step(self, accepted: Mapping[str, int] | None = None) -> StepRecord:
@@ -82,19 +63,12 @@ class ForkEngine:
         asks of a stand-in is raised: nothing can be concluded from it.
         """
         self._watch.reset()
-        before = self._running()
         try:
-            scheduled = self._schedule()
-            preempted = self._note_preemptions(before)
-            finished = self._settle(accepted or {}) if self._must_settle(scheduled) else ()
-        except (PoolproofError, StubUsed, StandInAsked):
+            return self._step(accepted or {})
+        except (PoolproofError, StubUsedError, StandInAskedError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever foreign code raises is the answer
             return StepRecord(allocations=tuple(self._watch.allocations), error=f"{type(error).__name__}: {error}")
-        new = [n for n in scheduled if n not in self._started]
-        self._started.update(new)
-        resumed = tuple(n for n in scheduled if n not in new and n not in before)
-        return StepRecord(scheduled, tuple(new), resumed, preempted, finished, tuple(self._watch.allocations))
 
     def abort(self, name: str) -> None:
         """Drop an unfinished request.
@@ -112,16 +86,18 @@ class ForkEngine:
         pool = self._scheduler.kv_cache_manager.block_pool
         return Snapshot(
             free=tuple(b.block_id for b in pool.free_block_queue.get_all_free_blocks()),
-            references=tuple(b.ref_cnt for b in pool.blocks),
+            references=tuple(0 if b.is_null else b.ref_cnt for b in pool.blocks),
             waiting=tuple(self._waiting()),
             running=self._running(),
             requests={name: self._view(request) for name, request in self._scheduler.requests.items()},
-            batches_in_flight=len(self._in_flight),
+            batches_in_flight=len(self._pipeline),
         )
+
+    # -- beyond the protocol -------------------------------------------------------------------------------------
 
     def unfinished(self) -> dict[str, Status]:
         """Name the requests that are left, with their status."""
-        return {name: self._status(request) for name, request in self._scheduler.requests.items()}
+        return {name: status_of(request) for name, request in self._scheduler.requests.items()}
 
     def is_fresh(self, name: str) -> bool:
         """Tell whether a request has never had a step."""
@@ -129,12 +105,7 @@ class ForkEngine:
 
     def settling(self, accept: int) -> dict[str, int]:
         """Accept at most `accept` drafts of every request in the batch that settles next."""
-        if not accept:
-            return {}
-        drafts: dict[str, int] = {n: len(r.spec_token_ids) for n, r in self._scheduler.requests.items()}
-        if self._in_flight:
-            drafts |= {n: len(d) for n, d in self._in_flight[0].output.scheduled_spec_decode_tokens.items()}
-        return {name: min(accept, count) for name, count in drafts.items() if count}
+        return {name: min(accept, count) for name, count in self._pipeline.next_drafts().items() if accept and count}
 
     def fingerprint(self) -> tuple[object, ...]:
         """Return a hashable state: two equal ones mean that the engine goes on in the same way.
@@ -145,85 +116,41 @@ class ForkEngine:
         snapshot = self.snapshot()
         now = getattr(self._scheduler, "current_step", 0)
         countdowns = tuple(
-            max(0, getattr(request, "next_decode_eligible_step", 0) - now) for request in self._scheduler.requests.values()
+            max(0, getattr(request, "next_decode_eligible_step", 0) - now)
+            for request in self._scheduler.requests.values()
         )
-        views = tuple((name, view) for name, view in snapshot.requests.items())
+        views = tuple(snapshot.requests.items())
         return (snapshot.free, snapshot.waiting, snapshot.running, snapshot.batches_in_flight, views, countdowns)
 
-    # -- one step ----------------------------------------------------------------------------------------------
+    # -- one step ------------------------------------------------------------------------------------------------
 
-    def _schedule(self) -> dict[str, int]:
-        output = self._scheduler.schedule()
-        scheduled = dict(output.num_scheduled_tokens)
-        if scheduled:
-            reached = frozenset(n for n in scheduled if self._reaches_end(n))
-            self._in_flight.append(Batch(output, reached, dict(scheduled)))
-            self._note_peaks(scheduled)
-        else:
-            self._update(Batch(output, frozenset()), {})
-        return scheduled
+    def _step(self, accepted: Mapping[str, int]) -> StepRecord:
+        before = self._running()
+        scheduled = self._pipeline.schedule()
+        preempted = tuple(n for n in before if self._scheduler.requests[n].status.name == "PREEMPTED")
+        self._pipeline.forget(preempted)
+        tables = {name: self._watch.tables(name) for name in scheduled}
+        finished = self._pipeline.settle(accepted) if self._pipeline.is_due(scheduled) else ()
+        admitted = tuple(n for n in scheduled if n not in self._started)
+        self._started.update(admitted)
+        record = StepRecord(
+            scheduled=scheduled,
+            admitted=admitted,
+            resumed=tuple(n for n in scheduled if n not in admitted and n not in before),
+            preempted=preempted,
+            finished=finished,
+            allocations=tuple(self._watch.allocations),
+            tables=tables,
+        )
+        self._note_peaks(record)
+        return record
 
-    def _note_peaks(self, scheduled: Mapping[str, int]) -> None:
-        for name in scheduled:
-            tables = (manager.req_to_blocks.get(name, ()) for manager in self._watch.managers)
-            held = tuple(sum(not b.is_null for b in table) for table in tables)
+    def _note_peaks(self, record: StepRecord) -> None:
+        for name, held in record.held.items():
             if sum(held) > sum(self.peaks.get(name, ())):
                 self.peaks[name] = held
 
-    def _reaches_end(self, name: str) -> bool:
-        """Tell whether the step that was just scheduled computes the last known token, so that it samples."""
-        request = self._scheduler.requests[name]
-        return bool(request.num_computed_tokens >= request.num_tokens)
-
-    def _must_settle(self, scheduled: Mapping[str, int]) -> bool:
-        return bool(self._in_flight) and (not scheduled or len(self._in_flight) >= self._depth)
-
-    def _settle(self, accepted: Mapping[str, int]) -> tuple[str, ...]:
-        batch = self._in_flight.popleft()
-        self._update(batch, accepted)
-        self._propose(batch)
-        return tuple(n for n in batch.output.num_scheduled_tokens if n not in self._scheduler.requests)
-
-    def _update(self, batch: Batch, accepted: Mapping[str, int]) -> None:
-        """Hand the fork the output of a model that samples one token and accepts so many drafts."""
-        names = list(batch.output.num_scheduled_tokens)
-        drafted = batch.output.scheduled_spec_decode_tokens
-        sampled = [self._sampled(n, batch, len(drafted.get(n, ())), accepted.get(n, 0)) for n in names]
-        offered = {
-            "req_ids": names,
-            "req_id_to_index": {n: i for i, n in enumerate(names)},
-            "sampled_token_ids": sampled,
-            "logprobs": None,
-            "prompt_logprobs_dict": {},
-            "pooler_output": [],
-        }
-        output = call(self._core.module("v1.outputs").ModelRunnerOutput, offered)
-        self._scheduler.update_from_output(batch.output, output)
-
-    @staticmethod
-    def _sampled(name: str, batch: Batch, drafts: int, accepted: int) -> list[int]:
-        if name not in batch.samples:
-            return []
-        return [_TOKEN] * (1 + min(accepted, drafts))
-
-    def _propose(self, batch: Batch) -> None:
-        """Propose drafts through the fork's own entry; its asynchronous scheduler places them by itself."""
-        if not self._deployment.lookahead or self._depth == 2:
-            return
-        names = [n for n in batch.output.num_scheduled_tokens if n in batch.samples and n in self._scheduler.requests]
-        drafts = [[_DRAFT] * known(self._deployment.lookahead, "lookahead") for _ in names]
-        proposal = call(self._core.module("v1.outputs").DraftTokenIds, {"req_ids": names, "draft_token_ids": drafts})
-        self._scheduler.update_draft_token_ids(proposal)
-
-    def _note_preemptions(self, before: tuple[str, ...]) -> tuple[str, ...]:
-        """Find who lost its blocks in this step; what it had in flight no longer counts as computed."""
-        lost = tuple(n for n in before if self._status(self._scheduler.requests[n]) is Status.PREEMPTED)
-        for batch in self._in_flight:
-            for name in lost:
-                batch.live.pop(name, None)
-        return lost
-
-    # -- views -------------------------------------------------------------------------------------------------
+    # -- views ---------------------------------------------------------------------------------------------------
 
     def _running(self) -> tuple[str, ...]:
         return tuple(r.request_id for r in self._scheduler.running)
@@ -235,34 +162,30 @@ class ForkEngine:
     def _view(self, request: Any) -> RequestView:
         name = request.request_id
         return RequestView(
-            status=self._status(request),
+            status=status_of(request),
             computed=request.num_computed_tokens,
             tokens=request.num_tokens,
             drafts=len(request.spec_token_ids),
-            in_flight=sum(batch.live.get(name, 0) for batch in self._in_flight),
-            tables=tuple(self._table(manager, name) for manager in self._watch.managers),
+            in_flight=self._pipeline.in_flight(name),
+            tables=self._watch.tables(name),
         )
-
-    @staticmethod
-    def _table(manager: Any, name: str) -> tuple[int, ...]:
-        blocks = manager.req_to_blocks.get(name, ())
-        return tuple(NULL_BLOCK if b.is_null else b.block_id for b in blocks)
-
-    @staticmethod
-    def _status(request: Any) -> Status:
-        name = request.status.name
-        if name.startswith("FINISHED"):
-            return Status.ABORTED if name == "FINISHED_ABORTED" else Status.FINISHED
-        return Status(name.partition("_")[0].lower())
 
     def _check(self, submission: Submission) -> None:
         longest = known(self._deployment.max_model_len, "max_model_len")
+        length = submission.prompt + submission.output
         if submission.prompt < 1 or submission.output < 1:
             raise UsageError("prompt", submission.prompt, "a request has at least one token of prompt and of output")
-        if submission.prompt + submission.output > longest:
-            length = submission.prompt + submission.output
+        if length > longest:
             raise UsageError("prompt + output", length, f"longer than max_model_len = {longest}")
-        if submission.name in self._scheduler.requests or submission.name in self._started:
+        if submission.name in self._names:
             raise UsageError("name", submission.name, "another request has this name")
         if submission.priority and self._scheduler.policy.name != "PRIORITY":
             raise UnsupportedError("a priority needs an engine that schedules by priority")
+
+
+def status_of(request: Any) -> Status:
+    """Translate a fork's status; every kind of waiting is waiting, every regular end is finished."""
+    name = request.status.name
+    if name.startswith("FINISHED"):
+        return Status.ABORTED if name == "FINISHED_ABORTED" else Status.FINISHED
+    return Status(name.partition("_")[0].lower())

@@ -14,7 +14,9 @@ PATIENCE = 2.0
 _GLIBC = ("2_35", "2_34", "2_31", "2_28", "2_27", "2_24", "2_17", "2_12", "2_5")
 _PLATFORMS = (*(f"manylinux_{v}_x86_64" for v in _GLIBC), "manylinux2014_x86_64", "manylinux1_x86_64")
 _PYTHONS = ("3.12", "3.11", "3.13", "3.10")
-_FAILED_CONNECTION = re.compile(r"Retrying \(Retry|Connection(Error| refused| reset)|Name or service|timed out|SSLError")
+_FAILED_CONNECTION = re.compile(
+    r"Retrying \(Retry|Connection(Error| refused| reset)|Name or service|timed out|SSLError"
+)
 _VERSIONS = re.compile(r"\(from versions: (?P<versions>[^)]*)\)")
 
 
@@ -31,15 +33,15 @@ def download_wheel(name: str, version: str, target: Path, on_progress: Callable[
         IndexUnreachableError: No index could be reached.
         UsageError: The version does not exist, or pip refuses it.
     """
-    complaints = ""
+    complaints: list[str] = []
     for python in _PYTHONS:
-        complaints = _pip(f"{name}=={version}", python, target, on_progress)
+        complaints.append(_pip(f"{name}=={version}", python, target, on_progress))
         wheels = sorted(target.glob("*.whl"))
         if wheels:
             return wheels[0]
-        if not _VERSIONS.search(complaints) or _FAILED_CONNECTION.search(complaints):
+        if not _VERSIONS.search(complaints[0]) or _FAILED_CONNECTION.search(complaints[0]):
             break
-    raise _explain(name, version, complaints)
+    raise _explain(name, version, complaints[0])
 
 
 def _pip(requirement: str, python: str, target: Path, on_progress: Callable[[str], None] | None) -> str:

@@ -124,4 +124,3 @@ def assumed(core: Core, runner: int) -> Mapping[str, str]:
 
 def _relative(core: Core, function: Any) -> str:
     return str(function.__module__).removeprefix(f"{core.package}.")
-

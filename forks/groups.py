@@ -49,14 +49,26 @@ def same_groups(groups: list[Any], specs: dict[str, Any]) -> bool:
     return found == [([name], _relevant(spec)) for name, spec in specs.items()]
 
 
+def layer_spec(core: Core, cache: Attention, heads: int = 1, head_size: int = 1) -> Any:
+    """Make the fork's spec of one layer.
+
+    Raises:
+        UnsupportedError: The fork has no such kind of cache.
+    """
+    name = _CLASSES.get(cache.kind)
+    if name is None:
+        raise UnsupportedError(f"poolproof does not build {cache.kind} caches in an implementation yet")
+    cls = getattr(core.module("v1.kv_cache_interface"), name, None)
+    if cls is None:
+        raise UnsupportedError(f"the fork has no {name}")
+    return call(cls, _fields(core, cls, cache, heads=heads, head_size=head_size))
+
+
 def _spec(core: Core, cache: Attention, page: int, index: int) -> Any:
     """Make one layer's spec whose page has exactly `page` bytes."""
-    cls = getattr(core.module("v1.kv_cache_interface"), _CLASSES[cache.kind], None)
-    if cls is None:
-        raise UnsupportedError(f"the fork has no {_CLASSES[cache.kind]}")
-    unit = call(cls, _fields(core, cls, cache, heads=1, head_size=1)).page_size_bytes
+    unit = layer_spec(core, cache).page_size_bytes
     heads = 2**index if cache.kind != "mla" else 1
-    return call(cls, _fields(core, cls, cache, heads=heads, head_size=page // unit // heads))
+    return layer_spec(core, cache, heads, page // unit // heads)
 
 
 def _fields(core: Core, cls: type, cache: Attention, heads: int, head_size: int) -> dict[str, Any]:

@@ -24,9 +24,9 @@ from .source import Source, resolve
 
 _PACKAGE = __name__.partition(".")[0]
 _BOOTSTRAP = (
-    "import sys; sys.path.append(sys.argv[1]); from {package}.forks.supervise import main; "
+    f"import sys; sys.path.append(sys.argv[1]); from {_PACKAGE}.forks.supervise import main; "
     "main(int(sys.argv[2]), int(sys.argv[3]))"
-).format(package=_PACKAGE)
+)
 
 
 class WorkerDiedError(InconclusiveError):
@@ -194,7 +194,7 @@ class _Worker:
             return wire.receive(self._channel)
         except TimeoutError:
             raise WorkerDiedError(f"no answer within {self._limits.seconds:g} s") from None
-        except (wire.Closed, BrokenPipeError, ConnectionResetError):
+        except (wire.ClosedError, BrokenPipeError, ConnectionResetError):
             raise WorkerDiedError(f"its process ended{self._how()}{self._last_words()}") from None
 
     def printed(self) -> str:

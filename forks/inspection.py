@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,7 +13,8 @@ from ..spec.errors import UnsupportedError
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+@functools.cache
+def parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """Return the named parameters of a function, or of a class's constructor over its whole MRO.
 
     A subclass whose constructor takes `*args, **kwargs` hands on what its bases take.
@@ -23,9 +25,9 @@ def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     for base in function.__mro__:
         if "__init__" not in vars(base):
             continue
-        own = inspect.signature(base.__init__).parameters
-        found = {**_named(inspect.signature(base.__init__)), **found}
-        if not any(p.kind in _VARIADIC for p in own.values()):
+        signature = inspect.signature(vars(base)["__init__"])
+        found = {**_named(signature), **found}
+        if not any(p.kind in _VARIADIC for p in signature.parameters.values()):
             break
     found.pop("self", None)
     return found
@@ -57,7 +59,7 @@ def bare(cls: type, given: Mapping[str, Any] | None = None) -> Any:
     Raises:
         UnsupportedError: A given field does not exist.
     """
-    instance = object.__new__(cls)
+    instance: Any = object.__new__(cls)
     fields = {f.name: f for f in dataclasses.fields(cls)}
     unknown = sorted((given or {}).keys() - fields.keys())
     if unknown:

@@ -55,10 +55,10 @@ class Outcome:
     """Tell what came of a scenario.
 
     Args:
-        end: `done` (every request finished or aborted); `never_admitted` (the state repeats with nothing in flight,
-            nothing running, and a request that never had a step); `stuck` (it repeats with nothing in flight, after progress);
-            `livelock` (it repeats while tokens are computed); `stopped` (the actions ended and no draining was asked for);
-            `error` (the engine raised or its process died).
+        end: `done`: every request finished or was aborted. `never_admitted`: the state repeats with nothing in flight,
+            nothing running, and a request that never had a step. `stuck`: it repeats with nothing in flight, after
+            progress. `livelock`: it repeats while tokens are computed. `stopped`: the actions ended, and no draining
+            was asked for. `error`: the engine raised or its process died.
         steps: What each step did.
         peaks: For each request the real blocks per group at its largest total, right after scheduling.
         unfinished: The requests that are left, with their status.

@@ -1,5 +1,7 @@
 """Construct a fork's real scheduler for a deployment."""
 
+# ruff: noqa: ARG002 - a stand-in takes what the real one takes
+
 from __future__ import annotations
 
 import hashlib
@@ -34,7 +36,7 @@ class NoStructuredOutput:
 def make_scheduler(core: Core, deployment: Deployment, *, priority: bool, gate: bool) -> tuple[Any, Any]:
     """Make the scheduler, and the function that hashes a request's blocks (None without prefix caching)."""
     config = vllm_config(core, deployment, priority=priority)
-    _set_gate(core, config, gate)
+    _set_gate(config, gate)
     cache = kv_cache_config(core, deployment)
     scheduler_block, hash_block = _block_sizes(core, cache, config)
     offered = {
@@ -56,7 +58,7 @@ def scheduler_class(core: Core, deployment: Deployment) -> Any:
     return core.module("v1.core.sched.scheduler").Scheduler
 
 
-def _set_gate(core: Core, config: Any, gate: bool) -> None:
+def _set_gate(config: Any, gate: bool) -> None:
     """Turn the full-sequence gate off; it is on by default in every release that has one."""
     scheduler = config.scheduler_config
     if gate:

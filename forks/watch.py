@@ -4,41 +4,63 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..oracle.engine import Allocation
+from ..oracle.engine import NULL_BLOCK, Allocation
 
 _WAITING = ("WAITING", "PREEMPTED")
 
 
 class Watch:
-    """Record every allocation of one scheduler, in order, by wrapping two methods of its manager."""
+    """Record every allocation of one scheduler, in order, by wrapping three methods of its manager."""
 
     def __init__(self, scheduler: Any) -> None:
         self.allocations: list[Allocation] = []
         manager = scheduler.kv_cache_manager
-        self.managers = list(manager.coordinator.single_type_managers)
+        self._managers = list(manager.coordinator.single_type_managers)
         self._pool = manager.block_pool
+        self._predicted: int | None = None
+        self._predict = manager.coordinator.get_num_blocks_to_allocate
+        manager.coordinator.get_num_blocks_to_allocate = self._get_num_blocks_to_allocate
         self._allocate = manager.allocate_slots
         manager.allocate_slots = self._allocate_slots
-        self._fits = getattr(manager, "can_fit_full_sequence", None)
-        if self._fits is not None:
+        self._fits = getattr(manager, "can_fit_full_sequence", _no_gate)
+        if self._fits is not _no_gate:
             manager.can_fit_full_sequence = self._can_fit_full_sequence
 
     def reset(self) -> None:
         """Forget what was recorded."""
         self.allocations.clear()
 
+    def tables(self, name: str) -> tuple[tuple[int, ...], ...]:
+        """Return a request's block table of every group."""
+        return tuple(
+            tuple(NULL_BLOCK if block.is_null else block.block_id for block in manager.req_to_blocks.get(name, ()))
+            for manager in self._managers
+        )
+
+    def _get_num_blocks_to_allocate(self, *args: Any, **kwargs: Any) -> Any:
+        """Remember the last prediction: the one before an allocation is the step's own."""
+        self._predicted = self._predict(*args, **kwargs)
+        return self._predicted
+
     def _allocate_slots(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        free, waiting = self._pool.get_num_free_blocks(), request.status.name in _WAITING
+        free, waiting = self._pool.get_num_free_blocks(), request.status.name.startswith(_WAITING)
+        self._predicted = None
         blocks = self._allocate(request, *args, **kwargs)
-        taken = () if blocks is None else tuple(sum(not b.is_null for b in group) for group in blocks.blocks)
-        self.allocations.append(Allocation(request.request_id, waiting, blocks is None, free, taken))
+        if blocks is None:
+            answer = Allocation(request.request_id, waiting, True, free)
+        else:
+            taken = tuple(sum(not b.is_null for b in group) for group in blocks.blocks)
+            answer = Allocation(request.request_id, waiting, False, free, taken, self._predicted)
+        self.allocations.append(answer)
         return blocks
 
     def _can_fit_full_sequence(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         """Record a refusal only: after a yes the scheduler goes on to allocate."""
-        assert self._fits is not None
         fits = self._fits(request, *args, **kwargs)
         if not fits:
-            free = self._pool.get_num_free_blocks()
-            self.allocations.append(Allocation(request.request_id, True, True, free))
+            self.allocations.append(Allocation(request.request_id, True, True, self._pool.get_num_free_blocks()))
         return fits
+
+
+def _no_gate(*args: Any, **kwargs: Any) -> Any:
+    raise NotImplementedError("this fork has no such gate")

@@ -26,7 +26,7 @@ _ENUMS: dict[str, type[Enum]] = {"Status": protocol.Status}
 _LENGTH = struct.Struct("!Q")
 
 
-class Closed(ConnectionError):
+class ClosedError(ConnectionError):
     """Raised when the other side has gone away."""
 
 
@@ -72,7 +72,7 @@ def receive(channel: socket.socket) -> Any:
     """Receive one message.
 
     Raises:
-        Closed: The other side has gone away.
+        ClosedError: The other side has gone away.
         TimeoutError: Nothing came within the channel's timeout.
     """
     (length,) = _LENGTH.unpack(_exactly(channel, _LENGTH.size))
@@ -84,6 +84,6 @@ def _exactly(channel: socket.socket, size: int) -> bytes:
     while len(received) < size:
         chunk = channel.recv(min(size - len(received), 1 << 20))
         if not chunk:
-            raise Closed("the other process has gone away")
+            raise ClosedError("the other process has gone away")
         received += chunk
     return bytes(received)

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from ..spec.errors import InconclusiveError, PoolproofError, UnsupportedError, UsageError
-from .config import StandInAsked
+from .config import StandInAskedError
 from .driver import Driver
-from .loader import StubUsed, load_core
+from .loader import StubUsedError, load_core
 from .loader.patches import patches_from
-from .wire import Closed, receive, send
+from .wire import ClosedError, receive, send
 
 
 def serve(descriptor: int) -> None:
@@ -36,7 +36,7 @@ def _answer_all(channel: socket.socket, driver: Driver) -> None:
     while True:
         try:
             request = receive(channel)
-        except Closed:
+        except ClosedError:
             return
         answer, value = _guarded(lambda: getattr(driver, request["method"])(*request["arguments"]))  # noqa: B023
         send(channel, answer or {"ok": value})
@@ -50,7 +50,7 @@ def _load(request: Mapping[str, Any]) -> Driver:
     """
     try:
         core = load_core(Path(request["root"]), request["package"], patches_from(request["patches"]))
-    except (StubUsed, StandInAsked, PoolproofError):
+    except (StubUsedError, StandInAskedError, PoolproofError):
         raise
     except Exception as error:
         raise UnsupportedError(f"the KV core does not load: {_where(error)}") from error
@@ -62,8 +62,10 @@ def _guarded(work: Any) -> tuple[dict[str, Any] | None, Any]:
     try:
         return None, work()
     except UsageError as error:
-        return _error("usage", error, field=error.field, value=str(error.value), reason=error.reason, hint=error.hint), None
-    except (UnsupportedError, StubUsed, StandInAsked) as error:
+        return _error(
+            "usage", error, field=error.field, value=str(error.value), reason=error.reason, hint=error.hint
+        ), None
+    except (UnsupportedError, StubUsedError, StandInAskedError) as error:
         return _error("unsupported", error, what=str(error).removeprefix("unsupported: ")), None
     except InconclusiveError as error:
         return _error("inconclusive", error), None

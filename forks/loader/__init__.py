@@ -3,6 +3,6 @@
 from .core import Core, load_core
 from .patches import Patch, PatchError, Patches
 from .shims import SHIMS, Shim
-from .stubs import StubUsed
+from .stubs import StubUsedError
 
-__all__ = ["SHIMS", "Core", "Patch", "PatchError", "Patches", "Shim", "StubUsed", "load_core"]
+__all__ = ["SHIMS", "Core", "Patch", "PatchError", "Patches", "Shim", "StubUsedError", "load_core"]

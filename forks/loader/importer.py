@@ -13,7 +13,7 @@ from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from .lazy import LazyModule
 from .patches import Patches
@@ -22,7 +22,14 @@ from .shims import packages
 from .statements import Statements
 from .stubs import Stub, Touches
 
-EAGER = ("v1.core", "v1.kv_cache_interface", "v1.kv_cache_spec_registry", "v1.kv_cache_layout", "v1.request", "v1.hisparse")
+EAGER = (
+    "v1.core",
+    "v1.kv_cache_interface",
+    "v1.kv_cache_spec_registry",
+    "v1.kv_cache_layout",
+    "v1.request",
+    "v1.hisparse",
+)
 
 
 def is_eager(relative: str) -> bool:
@@ -69,7 +76,12 @@ class ForkImporter(MetaPathFinder, Loader):
 
     # -- finder and loader -------------------------------------------------------------------------------------
 
-    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+    def find_spec(
+        self,
+        fullname: str,
+        path: object = None,  # noqa: ARG002 - the import system's signature
+        target: object = None,  # noqa: ARG002 - likewise
+    ) -> ModuleSpec | None:
         """Find a module of the fork; every other name is left to the next finder."""
         if fullname != self.package and not fullname.startswith(f"{self.package}."):
             return None
@@ -85,17 +97,16 @@ class ForkImporter(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Run a core module as it is; give a lazy module its source."""
-        spec = module.__spec__
-        assert spec is not None and spec.origin is not None
-        relative = self._relative(module.__name__)
-        text = self._source(Path(spec.origin), relative)
+        relative, origin = self._relative(module.__name__), str(cast("ModuleSpec", module.__spec__).origin)
+        text = self._source(Path(origin), relative)
         if isinstance(module, LazyModule):
             self.run[relative] = "lazy"
-            module.prepare(Statements(text, spec.origin), self.fixed.get(module.__name__, {}), self._builtins, self.touches)
+            module.prepare(Statements(text, origin), self.fixed.get(module.__name__, {}), self._builtins, self.touches)
         else:
             self.run[relative] = "eager"
             module.__dict__["__builtins__"] = self._builtins
-            exec(compile(text, spec.origin, "exec", dont_inherit=True), module.__dict__)
+            code = compile(text, origin, "exec", dont_inherit=True)
+            exec(code, module.__dict__)  # noqa: S102 - running the fork's own module is the point
 
     def _relative(self, fullname: str) -> str:
         return fullname.removeprefix(self.package).removeprefix(".")

@@ -20,6 +20,10 @@ class Namespace(dict[str, Any]):
         return self.bind(name)
 
 
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
 class LazyModule(ModuleType):
     """A module of a fork that executes only the statement binding the requested name."""
 
@@ -33,14 +37,23 @@ class LazyModule(ModuleType):
         """Attach the source; `fixed` names have a shim instead of their statement."""
         namespace = Namespace(__builtins__=builtins)
         namespace.update({k: v for k, v in self.__dict__.items() if k.startswith("__")})
+        # Builtins that the module does not redefine: without them every `len` would pass through `__missing__`.
+        namespace.update({k: v for k, v in builtins.items() if k not in statements.binders and not k.startswith("__")})
         namespace.bind = self._bind
         self.__dict__.update(
-            _lazy_statements=statements, _lazy_fixed=fixed, _lazy_globals=namespace, _lazy_busy=set(), _lazy_touches=touches
+            _lazy_statements=statements,
+            _lazy_fixed=fixed,
+            _lazy_globals=namespace,
+            _lazy_busy=set(),
+            _lazy_absent=set(),
+            _lazy_touches=touches,
         )
 
     def __getattr__(self, name: str) -> Any:
         namespace = self.__dict__.get("_lazy_globals")
-        if namespace is None or (name.startswith("__") and name != "__getattr__" and name not in self._lazy_statements.binders):
+        if namespace is None or (_is_special(name) and name not in self._lazy_statements.binders):
+            if name == "__all__" and namespace is not None:
+                return [n for n in self._lazy_statements.binders if not n.startswith("_")]  # `from module import *`
             raise AttributeError(name)
         try:
             return namespace[name]
@@ -50,7 +63,7 @@ class LazyModule(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a name; a submodule set by the import system never hides a name that the source binds."""
         namespace = self.__dict__.get("_lazy_globals")
-        if namespace is None or (name.startswith("__") and name.endswith("__")):
+        if namespace is None or _is_special(name):
             super().__setattr__(name, value)
         elif isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}":
             self._lazy_submodules[name] = value
@@ -63,7 +76,7 @@ class LazyModule(ModuleType):
         if name in self._lazy_fixed:
             value = self._lazy_globals[name] = self._lazy_fixed[name]()
             return value
-        if name not in statements.binders or name in self._lazy_busy:
+        if name not in statements.binders or name in self._lazy_busy or name in self._lazy_absent:
             raise KeyError(name)
         self._lazy_busy.add(name)
         try:
@@ -80,13 +93,14 @@ class LazyModule(ModuleType):
             for needed in set(class_body_names(code)) & statements.binders.keys():
                 if needed not in namespace and needed not in self._lazy_busy:
                     self._bind(needed)
-            exec(code, namespace)
+            exec(code, namespace)  # noqa: S102 - running the fork's own statement is the point
         finally:
             self._lazy_touches.declaring -= 1
 
     def _bound(self, name: str) -> Any:
         namespace = self._lazy_globals
         if name not in namespace:
+            self._lazy_absent.add(name)  # bound in a branch that was not taken, such as `if TYPE_CHECKING`
             raise KeyError(name)
         value = namespace[name]
         if getattr(value, "__module__", "") in {"typing", "dataclasses"}:

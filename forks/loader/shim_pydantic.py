@@ -1,5 +1,7 @@
 """pydantic reduced to dataclasses with defaults: nothing is validated, validators are kept as plain functions."""
 
+# ruff: noqa: ARG001 - a stand-in takes what the real one takes
+
 from __future__ import annotations
 
 import dataclasses
@@ -11,7 +13,9 @@ from .stubs import Stub, Touches
 _MISSING = dataclasses.MISSING
 
 
-def pydantic_field(default: Any = _MISSING, *, default_factory: Any = _MISSING, init: bool = True, **rules: object) -> Any:
+def pydantic_field(
+    default: Any = _MISSING, *, default_factory: Any = _MISSING, init: bool = True, **rules: object
+) -> Any:
     """Make a dataclass field; bounds and descriptions are dropped."""
     if default is not _MISSING and default is not ...:
         return _with_default(default, init)

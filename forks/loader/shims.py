@@ -4,6 +4,8 @@
 (or one name in it), or one name in a module of the fork.
 """
 
+# ruff: noqa: ARG001, ARG005 - a stand-in takes what the real one takes
+
 from __future__ import annotations
 
 import re

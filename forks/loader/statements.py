@@ -1,7 +1,6 @@
 """Which top-level statements of a module bind which name, and how to execute only those."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -34,7 +33,8 @@ class Statements:
 
     def _compile(self, body: list[ast.stmt]) -> CodeType:
         module = ast.Module(body=body, type_ignores=[])
-        return compile(module, self.filename, "exec", flags=self.flags, dont_inherit=True)
+        code: CodeType = compile(module, self.filename, "exec", flags=self.flags, dont_inherit=True)
+        return code
 
 
 def bound_names(statement: ast.stmt) -> Iterator[str]:

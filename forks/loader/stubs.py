@@ -5,6 +5,8 @@ None of that needs the package. Deciding something from a stand-in (its truth, s
 because the answer would be invented.
 """
 
+# ruff: noqa: ARG002 - a stand-in takes what the real one takes
+
 from __future__ import annotations
 
 from collections import Counter
@@ -12,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 
-class StubUsed(RuntimeError):
+class StubUsedError(RuntimeError):
     """Raised when a fork decides something from a package that is not there."""
 
 
@@ -51,6 +53,7 @@ class Stub:
         return child
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
+        """Answer with another stub; a call at run time is counted."""
         self._stub_touches.note(self._stub_name)
         return Stub(f"{self._stub_name}()", self._stub_touches)
 
@@ -85,7 +88,7 @@ class Stub:
 
     def _loud(self, *operands: object) -> NoReturn:
         self._stub_touches.note(self._stub_name)
-        raise StubUsed(f"the fork uses the value of {self._stub_name}, which is only a stand-in here")
+        raise StubUsedError(f"the fork uses the value of {self._stub_name}, which is only a stand-in here")
 
     __bool__ = __int__ = __index__ = __float__ = __len__ = __iter__ = __contains__ = _loud
     __lt__ = __le__ = __gt__ = __ge__ = _loud
