@@ -1,1 +1,20 @@
-"""TODO."""
+"""Renderers: functions of a record and of nothing else."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Format(StrEnum):
+    """How a report is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class ListFormat(StrEnum):
+    """How the list of theorems is written."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"

@@ -1,0 +1,83 @@
+"""One deployment under judgement: its pool known, its predictions made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ..spec import Deployment, Design, boot_accepts, boot_requirement, usable
+from ._numbers import known
+from ._predictions import Excess, Predictions, decode_peak, first_excess, predict, readmitted
+
+
+@dataclass(frozen=True)
+class Case:
+    """Hold a deployment with a known number of blocks, and the design that predicts for it.
+
+    Args:
+        deployment: The deployment; `blocks` is a known number.
+        design: The design.
+        pool: Where the number of blocks comes from, in words.
+    """
+
+    deployment: Deployment
+    design: Design
+    pool: str
+
+    @property
+    def blocks(self) -> int:
+        """Return the size of the pool, null block included."""
+        return known(self.deployment.blocks)
+
+    @property
+    def usable(self) -> int:
+        """Return what requests can have."""
+        return known(usable(self.blocks))
+
+    @property
+    def boot_minimum(self) -> int:
+        """Return the smallest pool that the design's boot accepts."""
+        return known(boot_requirement(self.deployment, self.design))
+
+    @property
+    def boot_accepts(self) -> bool:
+        """Say whether the design's boot accepts the pool."""
+        return bool(boot_accepts(self.blocks, self.deployment, self.design))
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        """Predict which prompts are served."""
+        return predict(self.deployment, self.design, self.blocks)
+
+    @cached_property
+    def excess(self) -> Excess | None:
+        """Find a step after which a group holds more than is counted for it."""
+        return first_excess(self.deployment, self.design)
+
+    def readmitted(self, tokens: int) -> bool:
+        """Say whether a preempted request of so many tokens comes in again."""
+        return readmitted(tokens, self.deployment, self.design, self.blocks)
+
+    def growth(self) -> str:
+        """Tell what becomes of a request that is admitted, grows, and loses its blocks to others."""
+        border, last = self.predictions.never_admitted, self.predictions.longest
+        if border is None:
+            return f"a preempted request of any length up to {last} tokens is admitted again"
+        grown = f"a request that grows to {border} tokens or more and is then preempted is never admitted again"
+        return f"{grown}; {self._alone()}"
+
+    def _alone(self) -> str:
+        peak = decode_peak(self.deployment, self.design)
+        if peak is None:
+            return "whether it stays within the pool while it grows alone was not computed (its period is too long)"
+        if peak > self.usable:
+            return f"alone it outgrows the pool ({peak} blocks of {self.usable}) and preempts itself"
+        return f"alone it keeps what it has (at most {peak} of {self.usable} blocks)"
+
+
+def case_of(deployment: Deployment, design: Design) -> Case:
+    """Complete a deployment with the smallest pool that boot accepts where none is given."""
+    if deployment.blocks is not None:
+        return Case(deployment, design, "as given")
+    least = known(boot_requirement(deployment, design))
+    return Case(replace(deployment, blocks=least), design, f"not given: the smallest that {design.name} boots with")

@@ -1,0 +1,102 @@
+"""The checking of one deployment, from the formulas to the report."""
+
+from __future__ import annotations
+
+from ..render.output import Progress
+from ..render.records import BootLine, CheckReport
+from ..spec import SOUND, Deployment, UnsupportedError, named, reported_concurrency
+from ._case import Case, case_of
+from ._deployment_flags import as_flags
+from ._engines import Engine, implementation_engine, oracle_engine, run_boundary
+from ._formulas import admission_lines, boot_lines, describe
+from ._judgement import Evidence, judge, ranges
+
+
+def checked(deployment: Deployment, design: str | None, impl: str | None, tell: Progress) -> tuple[CheckReport, Case]:
+    """Check a deployment against a design, and beside it on an implementation where one is named."""
+    if impl is None:
+        case = case_of(deployment, SOUND if design is None else named(design))
+        return _report(case, [], (), None, _asked(design)), case
+    return _with_implementation(deployment, design, impl, tell)
+
+
+def _with_implementation(
+    deployment: Deployment, design: str | None, impl: str, tell: Progress
+) -> tuple[CheckReport, Case]:
+    from ..forks import Implementation
+    from ._under_test import boot_line, design_of, told
+
+    asked = None if design is None else named(design)
+    tell(f"loading {impl}")
+    with Implementation(impl, on_progress=tell) as implementation:
+        findings = implementation.findings()
+        predicting = asked or design_of(implementation, findings)
+        case = case_of(deployment, predicting)
+        tell(f"booting {impl}")
+        boot = boot_line(implementation, impl, case)
+        tell(f"running {impl}")
+        engines = [implementation_engine(implementation, case.deployment, impl)] if boot.accepts else []
+        found = told(findings, predicting, explicit=asked is not None)
+        return _report(case, engines, found, boot, f"{_asked(design)} --impl {impl}"), case
+
+
+def _report(
+    case: Case, engines: list[Engine], findings: tuple[tuple[str, str], ...], boot: BootLine | None, options: str
+) -> CheckReport:
+    oracle, left_out = _oracle(case)
+    runs = run_boundary(case, [*oracle, *engines])
+    admission = admission_lines(_deciding_prompt(case), case.deployment, case.design)
+    boots = (_design_boot(case), *([] if boot is None else [boot]))
+    judgement = judge(Evidence(case, admission, boots, runs))
+    return CheckReport(
+        verdict=judgement.verdict,
+        headline=judgement.headline,
+        why=judgement.why,
+        design=case.design.name,
+        implementation=None if boot is None else boot.engine,
+        blocks=case.blocks,
+        usable=case.usable,
+        pool=case.pool,
+        boot=boot_lines(case.deployment, case.design),
+        admission=admission,
+        concurrency=round(reported_concurrency(case.blocks, case.deployment, case.design), 3),
+        boots=boots,
+        unserved=ranges(case),
+        runs=runs,
+        growth=case.growth(),
+        findings=findings,
+        scope=(*_scope(case), *left_out),
+        replay=f"poolproof check {as_flags(case.deployment)}{options}",
+    )
+
+
+def _asked(design: str | None) -> str:
+    return "" if design is None else f" --design {design}"
+
+
+def _oracle(case: Case) -> tuple[list[Engine], tuple[str, ...]]:
+    """Make the oracle ready, or say why it is left out."""
+    try:
+        return [oracle_engine(case)], ()
+    except UnsupportedError as error:
+        return [], (f"the oracle was not run; {error}",)
+
+
+def _design_boot(case: Case) -> BootLine:
+    return BootLine(f"design {case.design.name}", case.boot_accepts, case.boot_minimum)
+
+
+def _deciding_prompt(case: Case) -> int:
+    """Choose the prompt whose admission is spelled out: the first that is refused, or the longest."""
+    refused = case.predictions.never_admitted
+    return max(1, case.predictions.longest) if refused is None else refused
+
+
+def _scope(case: Case) -> tuple[str, ...]:
+    deployment, design = case.deployment, case.design
+    groups = "; ".join(f"{group.count} x {describe(group.cache)}" for group in deployment.groups)
+    return (
+        f"one request at a time, one output token, every prompt of 1 to {case.predictions.longest} tokens",
+        f"{deployment.max_concurrent_batches} batch(es) in flight, lookahead {deployment.lookahead}; {groups}",
+        f"design {design.name}: {design.summary}",
+    )

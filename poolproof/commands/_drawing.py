@@ -1,0 +1,52 @@
+"""The curves of one deployment: what admission demands and what is really held, over the length of the prompt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..render.records import CurvePoint, Curves
+from ..spec import UsageError
+from ..spec.admission import first_step_requirement, gate_requirement
+from ._case import Case
+from ._numbers import known
+from ._predictions import prefill_peaks
+
+SAMPLES = 512
+"""The most lengths at which a curve is evaluated; between them it is drawn in steps."""
+
+
+def draw(case: Case, path: Path) -> None:
+    """Write the curves of a case as an SVG file.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    from ..render.svg import to_svg
+
+    try:
+        path.write_text(to_svg(curves(case)), encoding="utf-8")
+    except OSError as error:
+        raise UsageError("--svg", str(path), f"cannot be written: {error.strerror}", "name a writable file") from error
+
+
+def curves(case: Case) -> Curves:
+    """Evaluate the curves."""
+    lengths = _lengths(case)
+    peaks = prefill_peaks(case.deployment, case.design, lengths)
+    points = tuple(
+        CurvePoint(tokens, _demanded(case, tokens), held) for tokens, held in zip(lengths, peaks, strict=True)
+    )
+    title = f"{case.design.name}: {case.blocks} blocks, prompts up to {case.predictions.longest} tokens"
+    return Curves(title, case.usable, case.predictions.border, points)
+
+
+def _demanded(case: Case, tokens: int) -> int:
+    gate = known(gate_requirement(tokens, case.deployment, case.design))
+    return max(gate, known(first_step_requirement(tokens, case.deployment, case.design)))
+
+
+def _lengths(case: Case) -> list[int]:
+    """Choose lengths evenly, the borders among them."""
+    longest = max(1, case.predictions.longest)
+    step = max(1, longest // SAMPLES)
+    return sorted({*range(1, longest + 1, step), *case.predictions.boundary(), longest})

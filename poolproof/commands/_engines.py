@@ -1,0 +1,99 @@
+"""Running the prompts at the borders: on the oracle, and on the implementation under test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from ..render.records import Observation, Run
+from ..spec import Deployment, UnsupportedError
+from ._case import Case
+from ._numbers import known
+from ._predictions import Outcome
+
+if TYPE_CHECKING:
+    from ..forks import Implementation
+    from ..forks import Outcome as Ended
+
+ORACLE = "oracle"
+
+LARGEST_POOL = 2_000_000
+"""The most blocks and the most steps that the oracle is asked to run in one go."""
+
+Engine: TypeAlias = Callable[[int], Observation]
+"""Runs one prompt; whether it agrees with the prediction is filled in afterwards."""
+
+
+def run_boundary(case: Case, engines: Sequence[Engine]) -> tuple[Run, ...]:
+    """Run every prompt at a border on every engine, beside what was predicted."""
+    if not engines:
+        return ()
+    return tuple(_run(case, prompt, engines) for prompt in case.predictions.boundary())
+
+
+def _run(case: Case, prompt: int, engines: Sequence[Engine]) -> Run:
+    predicted = case.predictions.outcome(prompt)
+    seen = [engine(prompt) for engine in engines]
+    agreed = tuple(replace(each, agrees=each.outcome == predicted.value) for each in seen)
+    return Run(prompt, predicted.value, agreed)
+
+
+def oracle_engine(case: Case) -> Engine:
+    """Make the oracle of the case's design ready to run prompts.
+
+    Raises:
+        UnsupportedError: The deployment is larger than what is worth running.
+    """
+    from ..oracle.lone import Fate, lone_run
+    from ..oracle.reference import boot
+
+    _refuse_what_takes_too_long(case)
+    outcomes = {
+        Fate.DONE: Outcome.SERVED,
+        Fate.NEVER_ADMITTED: Outcome.NEVER_ADMITTED,
+        Fate.STRANDED: Outcome.NEVER_FINISHES,
+        Fate.FAILED: Outcome.CRASHES,
+    }
+    # A request that is alone shares nothing, so that prefix caching changes nothing for it.
+    deployment = replace(case.deployment, prefix_caching=False)
+
+    def engine(prompt: int) -> Observation:
+        ended = lone_run(boot(deployment, case.design, forced=True), prompt)
+        return Observation(ORACLE, outcomes[ended.fate].value, ended.steps, ended.peak, agrees=False)
+
+    return engine
+
+
+def _refuse_what_takes_too_long(case: Case) -> None:
+    groups = sum(known(group.count) for group in case.deployment.groups)
+    steps = case.predictions.longest // known(case.deployment.max_num_batched_tokens)
+    if case.blocks > LARGEST_POOL or steps * groups > LARGEST_POOL // 20:
+        raise UnsupportedError(f"running {case.blocks} blocks for {steps} steps and {groups} groups on the oracle")
+
+
+def implementation_engine(implementation: Implementation, deployment: Deployment, name: str) -> Engine:
+    """Make an implementation's real scheduler ready to run prompts."""
+    from ..forks import Scenario
+    from ..oracle.engine import Submission
+
+    def engine(prompt: int) -> Observation:
+        ended = implementation.run(deployment, Scenario((Submission("request", prompt),)))
+        steps = sum(bool(step.scheduled) for step in ended.steps)
+        return Observation(name, _outcome(ended), steps, tuple(ended.peaks.get("request", ())), agrees=False)
+
+    return engine
+
+
+def _outcome(ended: Ended) -> str:
+    match ended.end:
+        case "done":
+            return Outcome.SERVED.value
+        case "never_admitted":
+            return Outcome.NEVER_ADMITTED.value
+        case "stuck" | "livelock":
+            return Outcome.NEVER_FINISHES.value
+        case "error":
+            return f"{Outcome.CRASHES.value}: {ended.error}"
+        case _:
+            return Outcome.UNDECIDED.value

@@ -1,0 +1,294 @@
+"""What the formulas predict for requests that have the whole pool to themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import gcd, lcm
+
+from ..spec import (
+    ChunkedLocal,
+    Deployment,
+    Design,
+    Freeing,
+    Group,
+    Lengths,
+    UnsupportedError,
+    admitted,
+    group_requirement,
+    held,
+    never_admitted,
+    usable,
+)
+from ..spec.admission import longest_prompt, rank_block_size
+from ..spec.attention import blocks_for, slots_needed
+from ._numbers import known
+
+LONGEST_SEARCH = 100_000
+"""The most positions that are looked at one by one."""
+
+
+class Outcome(StrEnum):
+    """What becomes of a request that is alone."""
+
+    SERVED = "served"
+    NEVER_ADMITTED = "never admitted"
+    NEVER_FINISHES = "admitted, preempts itself for ever"
+    CRASHES = "the engine raises"
+    UNDECIDED = "not settled within the step limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """Tell which prompts are served by a pool, exactly.
+
+    Args:
+        never_admitted: The first prompt that the gate or the first step refuses, or None.
+        never_finishes: The first prompt that outgrows the pool while it is prefilled, or None.
+        longest: The longest legal prompt (0 where none is legal).
+    """
+
+    never_admitted: int | None
+    never_finishes: int | None
+    longest: int
+
+    def outcome(self, prompt: int) -> Outcome:
+        """Predict what becomes of one prompt."""
+        if self.never_admitted is not None and prompt >= self.never_admitted:
+            return Outcome.NEVER_ADMITTED
+        if self.never_finishes is not None and prompt >= self.never_finishes:
+            return Outcome.NEVER_FINISHES
+        return Outcome.SERVED
+
+    @property
+    def border(self) -> int | None:
+        """Return the shortest prompt that is not served, or None where all are."""
+        return min((first for first in (self.never_admitted, self.never_finishes) if first is not None), default=None)
+
+    def boundary(self) -> list[int]:
+        """List the prompts worth running: the last served, the first of each kind that is not, the longest."""
+        firsts = {first for first in (self.never_admitted, self.never_finishes) if first is not None}
+        return sorted({prompt for first in firsts for prompt in (first - 1, first) if prompt >= 1} | self._longest())
+
+    def _longest(self) -> set[int]:
+        return {self.longest} if self.longest >= 1 else set()
+
+    def ranges(self) -> list[tuple[Outcome, Lengths]]:
+        """List the lengths that are not served, by what becomes of them."""
+        admission, finish, last = self.never_admitted, self.never_finishes, self.longest
+        found = []
+        if finish is not None and (admission is None or finish < admission):
+            end = last if admission is None else admission - 1
+            found.append((Outcome.NEVER_FINISHES, Lengths(finish, end)))
+        if admission is not None:
+            found.append((Outcome.NEVER_ADMITTED, Lengths(admission, last)))
+        return found
+
+
+def predict(deployment: Deployment, design: Design, blocks: int) -> Predictions:
+    """Predict which prompts a pool of so many blocks serves."""
+    refused = never_admitted(deployment, design, blocks)
+    first_refused = refused[0].first if refused else None
+    longest = longest_prompt(deployment)
+    last_admitted = longest if first_refused is None else first_refused - 1
+    return Predictions(first_refused, _first_stuck(deployment, design, blocks, last_admitted), longest)
+
+
+def readmitted(tokens: int, deployment: Deployment, design: Design, blocks: int) -> bool:
+    """Say whether a preempted request of so many tokens, prompt and output, enters the empty pool again."""
+    return bool(admitted(tokens, blocks, deployment, design))
+
+
+def _first_stuck(deployment: Deployment, design: Design, blocks: int, last: int) -> int | None:
+    """Find the shortest admitted prompt whose prefill asks for more than the pool has.
+
+    A longer prompt takes the same steps, the last one more, so one pass over the longest one finds the shortest.
+    """
+    for computed, scheduled in _prefill(deployment, last):
+        if _alone(deployment, design, computed, scheduled) > usable(blocks):
+            return computed + _least_tokens(deployment, design, blocks, computed, scheduled)
+    return None
+
+
+def _least_tokens(deployment: Deployment, design: Design, blocks: int, computed: int, scheduled: int) -> int:
+    low, high = 1, scheduled
+    while low < high:
+        middle = (low + high) // 2
+        fits = _alone(deployment, design, computed, middle) <= usable(blocks)
+        low, high = (middle + 1, high) if fits else (low, middle)
+    return low
+
+
+def _prefill(deployment: Deployment, prompt: int) -> Iterator[tuple[int, int]]:
+    """Yield the computed and the scheduled tokens of every step of a lone prefill."""
+    budget = known(deployment.max_num_batched_tokens)
+    if prompt // budget > LONGEST_SEARCH * 10:
+        raise UnsupportedError(f"a prefill of {prompt // budget} steps (max_num_batched_tokens = {budget})")
+    for computed in range(0, prompt, budget):
+        yield computed, min(budget, prompt - computed)
+
+
+def prefill_peaks(deployment: Deployment, design: Design, prompts: Sequence[int]) -> list[int]:
+    """Count, for each of some prompts in rising order, the most blocks that it holds alone while it is prefilled."""
+    peaks: list[int] = []
+    highest = 0
+    for computed, scheduled in _prefill(deployment, prompts[-1]):
+        for prompt in prompts[len(peaks) :]:
+            if prompt > computed + scheduled:
+                break
+            peaks.append(max(highest, _alone(deployment, design, computed, prompt - computed)))
+        highest = max(highest, _alone(deployment, design, computed, scheduled))
+    return peaks
+
+
+def _alone(deployment: Deployment, design: Design, computed: int, scheduled: int) -> int:
+    """Count the blocks that a lone request holds after one step of its prefill."""
+    processed = computed - min(computed, in_flight(deployment, design))
+    first_step_only = computed == 0 and not design.admission_lookahead
+    lookahead = 0 if first_step_only else known(deployment.lookahead)
+    return sum(
+        known(group.count) * _held(group, deployment, processed, computed, scheduled, lookahead)
+        for group in deployment.groups
+    )
+
+
+def in_flight(deployment: Deployment, design: Design) -> int:
+    """Count the tokens that may be computed and still keep their predecessors' blocks from being freed."""
+    if design.freeing is Freeing.COMPUTED:
+        return 0
+    return (known(deployment.max_concurrent_batches) - 1) * known(deployment.max_num_batched_tokens)
+
+
+def _held(group: Group, deployment: Deployment, processed: int, computed: int, scheduled: int, lookahead: int) -> int:
+    cache = group.cache
+    if cache.recycles:
+        return known(held(cache, processed, computed, scheduled, lookahead, deployment.max_model_len))
+    slots = slots_needed(computed, scheduled, lookahead, deployment.max_model_len)
+    return known(blocks_for(slots, rank_block_size(cache, deployment)))
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """Show a step after which a request holds more blocks of a group than boot and gate count for it."""
+
+    group: int
+    processed: int
+    computed: int
+    scheduled: int
+    lookahead: int
+    held: int
+    cap: int
+
+
+def first_excess(deployment: Deployment, design: Design) -> Excess | None:
+    """Find the earliest step after which some group holds more than its cap, or None where no step does."""
+    found = (_excess(index, deployment, design) for index in range(len(deployment.groups)))
+    return next((excess for excess in found if excess is not None), None)
+
+
+def _excess(index: int, deployment: Deployment, design: Design) -> Excess | None:
+    cache = deployment.groups[index].cache
+    if not cache.recycles:
+        return None
+    limit = known(group_requirement(cache, deployment, design))
+    for low, high in _rising(deployment, design, index):
+        if _most(deployment, design, index, high) > limit:
+            computed = _least_position(deployment, design, index, (low, high), limit)
+            return _at(deployment, design, index, computed, limit)
+    return None
+
+
+def _rising(deployment: Deployment, design: Design, index: int) -> Iterator[tuple[int, int]]:
+    """Yield position ranges in which no block is recycled, so that what is held rises with the position.
+
+    What is held repeats with the block size (and the chunk), but for the end of the sequence, where it is less.
+    """
+    cache, last = deployment.groups[index].cache, known(deployment.max_model_len) - 1
+    late, block = in_flight(deployment, design), known(cache.block_size)
+    if not isinstance(cache, ChunkedLocal):
+        yield 0, min(late + known(cache.block_size) + _retained(deployment, index) - 1, last)
+        return
+    chunk = known(cache.chunk)
+    for number in range(min(_searchable(block // gcd(block, chunk)), last // chunk + 1)):
+        low = late + number * chunk if number else 0
+        if low <= last:
+            yield low, min(late + number * chunk + chunk - 1, last)
+
+
+def _retained(deployment: Deployment, index: int) -> int:
+    cache = deployment.groups[index].cache
+    return known(cache.retained()) if hasattr(cache, "retained") else 0
+
+
+def _searchable(positions: int) -> int:
+    if positions > LONGEST_SEARCH:
+        raise UnsupportedError(f"a block size and a chunk that meet only every {positions} chunks")
+    return positions
+
+
+def _most(deployment: Deployment, design: Design, index: int, computed: int) -> int:
+    """Count the blocks held after the largest step at a position."""
+    budget = min(known(deployment.max_num_batched_tokens), known(deployment.max_model_len) - computed)
+    return _holding(deployment, design, index, computed, budget)
+
+
+def _holding(deployment: Deployment, design: Design, index: int, computed: int, scheduled: int) -> int:
+    processed = max(0, computed - in_flight(deployment, design))
+    lookahead = known(deployment.lookahead)
+    return _held(deployment.groups[index], deployment, processed, computed, scheduled, lookahead)
+
+
+def _least_position(deployment: Deployment, design: Design, index: int, ends: tuple[int, int], limit: int) -> int:
+    low, high = ends
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _most(deployment, design, index, middle) > limit else (middle + 1, high)
+    return low
+
+
+def _at(deployment: Deployment, design: Design, index: int, computed: int, limit: int) -> Excess:
+    low = 1
+    high = min(known(deployment.max_num_batched_tokens), known(deployment.max_model_len) - computed)
+    while low < high:
+        middle = (low + high) // 2
+        over = _holding(deployment, design, index, computed, middle) > limit
+        low, high = (low, middle) if over else (middle + 1, high)
+    return Excess(
+        group=index,
+        processed=max(0, computed - in_flight(deployment, design)),
+        computed=computed,
+        scheduled=low,
+        lookahead=known(deployment.lookahead),
+        held=_holding(deployment, design, index, computed, low),
+        cap=limit,
+    )
+
+
+def decode_peak(deployment: Deployment, design: Design) -> int | None:
+    """Count the most blocks that a lone request holds while it grows to the greatest length a token at a time.
+
+    Full groups only grow and recycling groups repeat, so that the last period decides (None: it is too long).
+    """
+    last = known(deployment.max_model_len) - 1
+    period = lcm(*(_period(group) for group in deployment.groups))
+    if period > LONGEST_SEARCH // 10:
+        return None
+    return max(_decoding(deployment, design, computed) for computed in range(max(0, last - period), last + 1))
+
+
+def _decoding(deployment: Deployment, design: Design, computed: int) -> int:
+    # One token per batch in flight keeps blocks back, not a whole budget.
+    late = known(deployment.max_concurrent_batches) - 1 if design.freeing is Freeing.PROCESSED else 0
+    processed = max(0, computed - late)
+    return sum(
+        known(group.count) * _held(group, deployment, processed, computed, 1, known(deployment.lookahead))
+        for group in deployment.groups
+    )
+
+
+def _period(group: Group) -> int:
+    cache = group.cache
+    if isinstance(cache, ChunkedLocal):
+        return lcm(known(cache.block_size), known(cache.chunk))
+    return known(cache.block_size) if cache.recycles else 1

@@ -1,0 +1,72 @@
+"""An implementation under test: which design predicts for it, and what its own boot and scheduler say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..render.records import BootLine
+from ..spec import DESIGNS, Cap, Deployment, Design, FullAttention, Group
+from ._case import Case
+
+if TYPE_CHECKING:
+    from ..forks import Findings, Implementation
+
+
+def design_of(implementation: Implementation, findings: Findings) -> Design:
+    """Choose the design that predicts, by what was found and never by a version number.
+
+    Of the named designs, the newest that shares most of what was found; where it does not share all, it is adapted.
+    """
+    found = _traits(implementation, findings)
+    nearest = max(_releases(), key=lambda design: sum(getattr(design, name) == found[name] for name in found))
+    adapted = replace(nearest, **found)
+    return nearest if adapted == nearest else replace(adapted, name=f"{nearest.name}, adapted")
+
+
+def _releases() -> Iterator[Design]:
+    return (design for design in reversed(DESIGNS) if design.name.startswith("vllm-"))
+
+
+def _traits(implementation: Implementation, findings: Findings) -> dict[str, Any]:
+    """Name the fields of a design that findings decide."""
+    return {
+        "gate": findings.gate != "none",
+        "gate_cap": Cap.NONE if findings.cap is None else Cap.BOUND,
+        "boot_reserves_null": findings.null_block_reserved,
+        "in_flight_budget": findings.smallest_pool_async > findings.smallest_pool,
+        "admission_lookahead": _first_step_takes_lookahead(implementation),
+    }
+
+
+def _first_step_takes_lookahead(implementation: Implementation) -> bool:
+    """Admit a prompt that fills one block exactly and see whether its first step takes a second one."""
+    from ..forks import Scenario
+    from ..oracle.engine import Submission
+
+    deployment = Deployment((Group(FullAttention(16)),), 64, 64, lookahead=4, blocks=16)
+    ended = implementation.run(deployment, Scenario((Submission("request", 16),)))
+    taken = next((each.taken for step in ended.steps for each in step.allocations if not each.refused), (0,))
+    return sum(taken) > 1
+
+
+def boot_line(implementation: Implementation, name: str, case: Case) -> BootLine:
+    """Ask the implementation's own boot about the pool."""
+    accepted = implementation.boot(case.deployment).accepted
+    return BootLine(name, accepted, implementation.smallest_pool(case.deployment))
+
+
+def told(findings: Findings, design: Design, explicit: bool) -> tuple[tuple[str, str], ...]:
+    """List what was found and assumed, for the report."""
+    chosen = "as asked for" if explicit else "by what was found"
+    touched = ", ".join(f"{name} ({count})" for name, count in sorted(findings.stubs_touched.items()))
+    return (
+        ("design", f"{design.name}, chosen {chosen}"),
+        ("gate", findings.gate.replace("_", " ")),
+        ("cap", findings.cap or "none"),
+        ("null block", "kept back at boot" if findings.null_block_reserved else "not counted at boot"),
+        ("boot probe", f"{findings.smallest_pool} blocks, {findings.smallest_pool_async} async; {findings.probe}"),
+        *(("assumed", f"{name}: {value}") for name, value in findings.assumed.items()),
+        ("stand-ins", touched or "none was used at run time"),
+    )

@@ -1,0 +1,102 @@
+"""Check a deployment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..render import Format
+from ._options import (
+    AsyncScheduling,
+    Blocks,
+    BlockSize,
+    DecodeContextParallelSize,
+    DeploymentFile,
+    EnableChunkedPrefill,
+    EnablePrefixCaching,
+    Groups,
+    MaxConcurrentBatches,
+    MaxModelLen,
+    MaxNumBatchedTokens,
+    MaxNumSeqs,
+    NumSpeculativeTokens,
+    Watermark,
+)
+
+if TYPE_CHECKING:
+    from ..spec import Deployment
+
+
+def run(
+    deployment: DeploymentFile = None,
+    design: Annotated[
+        str | None, typer.Option(help="The design that predicts: sound, or a family such as vllm-0.19.")
+    ] = None,
+    impl: Annotated[
+        str | None, typer.Option(help="Run a real engine beside it: vllm==0.21.0, a wheel, a checkout, path@revision.")
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="How to write the report.")] = Format.TEXT,
+    svg: Annotated[Path | None, typer.Option(help="Draw the requirement over the length into this file.")] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of a deployment file.")] = False,
+    group: Groups = None,
+    block_size: BlockSize = None,
+    max_model_len: MaxModelLen = None,
+    max_num_batched_tokens: MaxNumBatchedTokens = None,
+    max_num_seqs: MaxNumSeqs = None,
+    num_gpu_blocks_override: Blocks = None,
+    async_scheduling: AsyncScheduling = None,
+    max_concurrent_batches: MaxConcurrentBatches = None,
+    enable_chunked_prefill: EnableChunkedPrefill = None,
+    enable_prefix_caching: EnablePrefixCaching = None,
+    num_speculative_tokens: NumSpeculativeTokens = None,
+    decode_context_parallel_size: DecodeContextParallelSize = None,
+    watermark: Watermark = None,
+) -> int:
+    """Say whether a deployment's pool admits and serves every legal prompt, and if not, which ones wait for ever.
+
+    Exit code 0 where boot accepts the pool and every prompt is served; 1 where it does not.
+    """
+    if schema:
+        return _print_schema()
+    from ._deployment_file import deployment_of
+
+    flags = {
+        "max_model_len": max_model_len,
+        "max_num_batched_tokens": max_num_batched_tokens,
+        "max_num_seqs": max_num_seqs,
+        "num_gpu_blocks_override": num_gpu_blocks_override,
+        "async_scheduling": async_scheduling,
+        "max_concurrent_batches": max_concurrent_batches,
+        "chunked_prefill": enable_chunked_prefill,
+        "prefix_caching": enable_prefix_caching,
+        "num_speculative_tokens": num_speculative_tokens,
+        "decode_context_parallel_size": decode_context_parallel_size,
+        "watermark": watermark,
+    }
+    return _check(deployment_of(deployment, flags, group or [], block_size), design, impl, form, svg)
+
+
+def _print_schema() -> int:
+    import json
+
+    from ._deployment_file import schema
+
+    print(json.dumps(schema(), indent=2))
+    return 0
+
+
+def _check(deployment: Deployment, design: str | None, impl: str | None, form: Format, svg: Path | None) -> int:
+    from ..oracle.verdict import exit_code
+    from ..render.output import progress, show
+    from ._checking import checked
+
+    with progress() as tell:
+        report, case = checked(deployment, design, impl, tell)
+    if svg is not None:
+        from ._drawing import draw
+
+        draw(case, svg)
+    show(report, form)
+    return exit_code([report.verdict])

@@ -1,0 +1,153 @@
+"""Reports for a person: the verdict in the first line, then why, then the numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+
+from rich.console import RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+from ..oracle.verdict import Holds, Inconclusive, Proved, Refuted, Unsupported, Vacuous, Verdict
+from .check_text import check_text
+from .records import (
+    CheckReport,
+    Finding,
+    ProveReport,
+    Report,
+    TheoremExplanation,
+    TheoremList,
+    TheoremOutcome,
+)
+from .style import columns, verdict_word
+
+
+def to_text(report: Report) -> Iterator[RenderableType]:
+    """Lay a report out."""
+    match report:
+        case CheckReport():
+            yield from check_text(report)
+        case ProveReport():
+            yield from _prove(report)
+        case TheoremList():
+            yield from _list(report)
+        case TheoremExplanation():
+            yield from _explanation(report)
+
+
+def _prove(report: ProveReport) -> Iterator[RenderableType]:
+    yield _summary(report)
+    yield ""
+    yield _theorems(report)
+    for theorem in report.theorems:
+        yield from _details(theorem)
+    yield ""
+    yield f"[dim]replay[/]  {escape(report.replay)}"
+
+
+def _summary(report: ProveReport) -> str:
+    unexpected = [theorem for theorem in report.theorems if not isinstance(theorem.verdict, Proved | Holds)]
+    counts = Counter(theorem.expected for theorem in report.theorems)
+    covers, mutants = _sum(report, "covers"), _sum(report, "mutants")
+    if unexpected:
+        worst = ", ".join(f"{theorem.name} is {verdict_word(theorem.verdict)}" for theorem in unexpected[:3])
+        more = f" and {len(unexpected) - 3} more" if len(unexpected) > 3 else ""
+        return f"[bold red]FAILED[/]  {len(unexpected)} of {len(report.theorems)} not as recorded: {worst}{more}"
+    honest = f"{counts['refuted']} false variants refuted; {covers} covers reached, {mutants} mutants refuted"
+    return f"[bold green]PROVED[/]  {counts['holds']} theorems for all values; {honest}"
+
+
+def _sum(report: ProveReport, field: str) -> int:
+    return sum(len(getattr(theorem, field)) for theorem in report.theorems)
+
+
+def _theorems(report: ProveReport) -> Table:
+    table = columns("theorem", "claim", "covers", "mutants", "cost", right={"cost"})
+    for theorem in report.theorems:
+        table.add_row(
+            theorem.name,
+            _claim(theorem),
+            _reached(theorem.covers, Holds),
+            _reached(theorem.mutants, Refuted),
+            f"{theorem.cost:,}",
+        )
+    return table
+
+
+def _claim(theorem: TheoremOutcome) -> str:
+    """Name what was found about the claim; a false variant that is refuted is as it should be."""
+    if theorem.expected == "refuted" and isinstance(theorem.claim, Refuted):
+        return "[green]refuted[/] [dim](false variant)[/]"
+    return verdict_word(theorem.claim)
+
+
+def _reached(findings: tuple[Finding, ...], wanted: type[Verdict]) -> str:
+    reached = sum(isinstance(finding.verdict, wanted) for finding in findings)
+    share = f"{reached}/{len(findings)}"
+    return f"[red]{share}[/]" if reached < len(findings) else share if findings else "[dim]-[/]"
+
+
+def _details(theorem: TheoremOutcome) -> Iterator[RenderableType]:
+    """Show a counterexample, and everything that is not as recorded."""
+    if isinstance(theorem.claim, Refuted):
+        yield ""
+        yield f"{theorem.name}: [dim]{escape(theorem.sentence)}[/]"
+        yield from _witness(theorem.claim)
+    if isinstance(theorem.verdict, Inconclusive | Vacuous | Unsupported):
+        yield ""
+        yield f"{theorem.name}: {verdict_word(theorem.verdict)}: {escape(_said(theorem.verdict))}"
+
+
+def _said(verdict: Inconclusive | Vacuous | Unsupported) -> str:
+    match verdict:
+        case Inconclusive(reason):
+            return reason
+        case Vacuous(hypothesis):
+            return hypothesis
+        case Unsupported(what):
+            return what
+
+
+def _witness(refuted: Refuted) -> Iterator[str]:
+    witness = refuted.witness
+    values = ", ".join(f"{name} = {value}" for name, value in witness.values)
+    yield f"  smallest counterexample  {escape(values)}  [dim](sum {witness.sum}, replayed on integers)[/]"
+    yield from (f"    {escape(line)}" for line in (*witness.facts, *witness.steps))
+
+
+def _list(report: TheoremList) -> Iterator[RenderableType]:
+    for family, theorems in groupby(report.theorems, key=lambda theorem: theorem.family):
+        yield f"[bold]{escape(family)}[/]"
+        table = columns("", "", "", header=False)
+        for theorem in theorems:
+            recorded = "[green]holds[/]" if theorem.expected == "holds" else "[yellow]false[/]"
+            table.add_row(f"  {theorem.name}", recorded, escape(theorem.sentence))
+        yield table
+
+
+def _explanation(report: TheoremExplanation) -> Iterator[RenderableType]:
+    recorded = "holds for all values" if report.expected == "holds" else "false variant, kept with its counterexample"
+    yield f"[bold]{report.name}[/]  [dim]{escape(report.family)}; {recorded}[/]"
+    yield escape(report.sentence)
+    for title, lines in (
+        ("for all", report.variables),
+        ("assuming", report.premises),
+        ("claim", (report.claim,)),
+        ("must be reachable", report.covers),
+        ("must be refuted", report.mutants),
+    ):
+        if lines:
+            yield f"\n[bold]{title}[/]"
+            yield from (f"  {escape(line)}" for line in lines)
+    yield f"\n[dim]replay[/]  {escape(report.replay)}"
+
+
+def to_markdown(report: TheoremList) -> str:
+    """Write the list as a table for a README."""
+    rows = [
+        f"| `{theorem.name}` | {'holds' if theorem.expected == 'holds' else 'false'} | {theorem.sentence} |"
+        for theorem in report.theorems
+    ]
+    return "\n".join(["| theorem | | sentence |", "|---|---|---|", *rows])
