@@ -6,7 +6,7 @@ from bisect import insort
 from collections.abc import Mapping
 
 from ..spec.deployment import Deployment
-from ..spec.design import Design, Padding
+from ..spec.design import Cursor, Design, Padding
 from .batch import Batch
 from .engine import Status
 from .manager import CacheManager
@@ -99,7 +99,7 @@ class Scheduler:
 
     def _running_count(self, request: Request, budget: int) -> int:
         """Count the tokens that a running request gets: one position must stay for the token to be sampled."""
-        if request.ends_in_flight():
+        if self.design.known_end_waits and request.ends_in_flight():
             return 0
         room = self.deployment.max_model_len - 1 - request.computed
         return self._clear(request, min(request.pending(), budget, room))
@@ -120,7 +120,7 @@ class Scheduler:
         """Take a running request's blocks and progress and put it at the head of the queue."""
         index = self.running.index(victim)
         del self.running[index]
-        if index < batch.cursor and self.design.cursor_follows:
+        if index < batch.cursor and self._cursor_follows(victim, batch):
             batch.cursor -= 1
         if self.design.victim_leaves_batch:
             batch.drop(victim)
@@ -132,6 +132,12 @@ class Scheduler:
             victim.stale, victim.placeholders = victim.in_flight, 0
         self._enqueue(victim, 0)
         batch.preempted.append(victim.name)
+
+    def _cursor_follows(self, victim: Request, batch: Batch) -> bool:
+        """Say whether the place in the running list moves up with a victim that was passed."""
+        if self.design.cursor is Cursor.FOLLOWS_SERVED:
+            return victim.name in batch.tokens
+        return self.design.cursor is Cursor.FOLLOWS
 
     # Waiting requests.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeAlias
 
 from ..spec.attention import Attention, ChunkedLocal, FullAttention, MLAAttention, SlidingWindow
 from ..spec.deployment import Deployment, Group
 from ..spec.errors import UsageError
-from .engine import Engine, Snapshot, StepRecord, Submission
+from .engine import Allocation, Engine, Snapshot, StepRecord, Submission
 
 FORMAT = 1
 """The version of a saved scenario; one that is not known is refused."""
@@ -183,17 +183,16 @@ def record_difference(left: StepRecord, right: StepRecord) -> tuple[str, object,
         if one != other:
             return (f"record.{field}", one, other)
     for one, other in zip(left.allocations, right.allocations, strict=False):
-        if (one.name, one.waiting, one.refused, one.free_before, one.taken) != (
-            other.name,
-            other.waiting,
-            other.refused,
-            other.free_before,
-            other.taken,
-        ):
+        if one != _as_shown(other, one):
             return ("record.allocations", one, other)
     if len(left.allocations) != len(right.allocations):
         return ("record.allocations", len(left.allocations), len(right.allocations))
     return None
+
+
+def _as_shown(allocation: Allocation, beside: Allocation) -> Allocation:
+    """Hide a prediction that the other engine does not show."""
+    return allocation if beside.predicted is not None else replace(allocation, predicted=None)
 
 
 def snapshot_difference(left: Snapshot, right: Snapshot) -> tuple[str, object, object] | None:

@@ -54,6 +54,17 @@ class Padding(StrEnum):
     """It is padded beside decoding requests, and left as it is where the sequence may not grow that long."""
 
 
+class Cursor(StrEnum):
+    """What a preemption of a request that was already passed in this step does to the place in the running list."""
+
+    STAYS = "stays"
+    """Nothing: the next request is skipped in this step."""
+    FOLLOWS_SERVED = "follows_served"
+    """The place moves up where the victim was scheduled in this step; otherwise the next request is skipped."""
+    FOLLOWS = "follows"
+    """The place moves up."""
+
+
 @dataclass(frozen=True, slots=True)
 class Design:
     """Describe one way to size the pool, to gate a request and to serve a step.
@@ -80,9 +91,10 @@ class Design:
             drafting asks, lets those behind it pass.
         victim_leaves_batch: A request that is preempted after it was scheduled leaves the batch and gives its tokens
             back; otherwise it is computed, and counts as computed, although its blocks are gone.
-        cursor_follows: A preemption of a request that was already served does not make the loop skip another one.
+        cursor: What a preemption of a request that was already passed does to the place in the running list.
         preemption_drops_drafts: A preempted request loses its drafts at once.
         self_preemption_ends: Under priorities, a request that preempts itself ends the serving of running requests.
+        known_end_waits: A request whose steps in flight surely reach its last output is not scheduled again.
         stale_output_waits: A preempted request is not resumed while output of its is in flight.
         planning: How layers become groups, and how memory becomes blocks.
     """
@@ -105,9 +117,10 @@ class Design:
     overtaking: bool = False
     short_chunk_yields: bool = True
     victim_leaves_batch: bool = True
-    cursor_follows: bool = True
+    cursor: Cursor = Cursor.FOLLOWS
     preemption_drops_drafts: bool = True
     self_preemption_ends: bool = False
+    known_end_waits: bool = True
     stale_output_waits: bool = True
     planning: Planning = PLANNING_033
 
@@ -148,6 +161,7 @@ VLLM_025 = replace(
     summary="vLLM 0.25.1: a request's first step takes slots for lookahead tokens too.",
     in_flight_budget=False,
     freeing=Freeing.COMPUTED,
+    cursor=Cursor.FOLLOWS_SERVED,
     stale_output_waits=False,
     planning=PLANNING_025,
 )
@@ -194,7 +208,8 @@ VLLM_011 = replace(
     prediction_floor=False,
     overtaking=True,
     victim_leaves_batch=False,
-    cursor_follows=False,
+    cursor=Cursor.STAYS,
+    known_end_waits=False,
     preemption_drops_drafts=False,
     planning=PLANNING_011,
 )
