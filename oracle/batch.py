@@ -60,6 +60,10 @@ class Batch:
             self.drafts[request.name] = placeholders
         self._take(request, count)
 
+    def key(self) -> tuple[object, ...]:
+        """Show what settling it depends on."""
+        return (tuple(self.tokens.items()), tuple(self.drafts.items()), frozenset(self.delivers))
+
     def drop(self, request: Request) -> None:
         """Unschedule a request that is preempted, and take its tokens back into the budget."""
         self.budget += self.tokens.pop(request.name, 0)

@@ -14,8 +14,8 @@ from .request import Request
 class CacheManager:
     """Answer the scheduler's questions about blocks, and hand them out.
 
-    Every `can_` query has a command that a yes allows: `can_enter` before a first step, `can_allocate` before
-    `allocate`. `ask` puts them in the engine's order.
+    The queries `can_enter` (the gate) and `can_allocate` (a step) are what a yes to `ask` depends on; only `recycle`,
+    `ask` and `release` change anything.
 
     Args:
         deployment: The deployment; its numbers are known.
@@ -60,42 +60,34 @@ class CacheManager:
         flying = request.in_flight if self.design.freeing is Freeing.PROCESSED else 0
         self.coordinator.recycle(request.name, max(0, request.computed - flying))
 
-    def predicted(self, request: Request, scheduled: int) -> int:
-        """Predict the blocks that so many scheduled tokens take."""
-        return self.coordinator.predicted(request.name, self._slots(request, scheduled))
-
-    def can_allocate(self, request: Request, scheduled: int, spare: int = 0) -> bool:
-        """Say whether the free blocks cover what so many scheduled tokens are predicted to take."""
-        return self.predicted(request, scheduled) + spare <= self.free
-
-    def allocate(self, request: Request, scheduled: int) -> tuple[int, ...]:
-        """Give a request the slots for so many scheduled tokens and return the blocks taken per group.
-
-        Raises:
-            PoolError: The prediction promised what the pool does not have.
-        """
-        return self.coordinator.allocate(request.name, self._slots(request, scheduled))
+    def can_allocate(self, predicted: int, spare: int = 0) -> bool:
+        """Say whether the free blocks cover a step that is predicted to take so many, leaving some to spare."""
+        return predicted + spare <= self.free
 
     def ask(self, request: Request, scheduled: int, *, waiting: bool, spare: int = 0) -> Allocation:
         """Ask for what a request needs: the gate if it waits, then recycling, then the step's own blocks.
 
         Recycling stays done where the step is refused after it.
+
+        Raises:
+            PoolError: The prediction promised what the pool does not have.
         """
         name, free = request.name, self.free
         if waiting and not self.can_enter(request, spare):
             return Allocation(name, waiting, refused=True, free_before=free)
         self.recycle(request)
-        if not self.can_allocate(request, scheduled, spare):
+        slots = self.slots(request, scheduled)
+        predicted = self.coordinator.predicted(name, slots)
+        if not self.can_allocate(predicted, spare):
             return Allocation(name, waiting, refused=True, free_before=free)
-        predicted = self.predicted(request, scheduled)
-        taken = self.allocate(request, scheduled)
+        taken = self.coordinator.allocate(name, slots)
         return Allocation(name, waiting, refused=False, free_before=free, taken=taken, predicted=predicted)
 
     def release(self, request: Request) -> None:
         """Give back all blocks of a request."""
         self.coordinator.release(request.name)
 
-    def _slots(self, request: Request, scheduled: int) -> int:
+    def slots(self, request: Request, scheduled: int) -> int:
         """Count the tokens that need a slot once so many are scheduled.
 
         What nothing is computed of is new to the cache, whether it waits or was preempted.

@@ -11,7 +11,7 @@ from ..spec.design import Design
 from ..spec.errors import UnsupportedError, UsageError
 from ..spec.sizing import boot_accepts, boot_requirement
 from .batch import Batch
-from .engine import RequestView, Snapshot, Status, StepRecord, Submission
+from .engine import NULL_BLOCK, RequestView, Snapshot, Status, StepRecord, Submission
 from .manager import CacheManager
 from .pool import PoolError
 from .request import Request
@@ -111,6 +111,25 @@ class Oracle:
             batches_in_flight=len(self.batches),
         )
 
+    def key(self) -> object:
+        """Reduce the state to what decides the future: blocks are named in the order in which they are met."""
+        scheduler = self.scheduler
+        coordinator = scheduler.manager.coordinator
+        names: dict[int, int] = {}
+        tables = [_shape(table, names) for group in coordinator.groups for table in group.tables.values()]
+        free = tuple([names.setdefault(block, len(names)) for block in coordinator.pool.free])
+        return (
+            tuple([request.state() for request in scheduler.requests.values()]),
+            tuple([request.name for request in scheduler.waiting]),
+            tuple([request.name for request in scheduler.running]),
+            tuple(tables),
+            tuple([tuple(group.tables) for group in coordinator.groups]),
+            free,
+            tuple([coordinator.pool.references[block] for block in names]),
+            tuple([batch.key() for batch in self.batches]),
+            self.failed,
+        )
+
     def _view(self, request: Request) -> RequestView:
         return RequestView(
             status=request.status,
@@ -160,6 +179,15 @@ def check_submission(submission: Submission, deployment: Deployment) -> None:
     longest = deployment.max_model_len - 1
     if submission.prompt > longest:
         raise UsageError("prompt", submission.prompt, "no output token would fit", f"give at most {longest} tokens")
+
+
+def _shape(table: list[int], names: dict[int, int]) -> tuple[int, ...]:
+    """Show a table with its blocks renamed in the order in which they are met, after the count of its null entries."""
+    nulls = table.count(NULL_BLOCK)
+    rest = table[nulls:]
+    # A null entry behind a block, as no sound engine leaves it, keeps its place under a name without an owner.
+    shown = table if NULL_BLOCK in rest else rest
+    return (nulls, *[names.setdefault(block, len(names)) for block in shown])
 
 
 def _known_blocks(deployment: Deployment) -> int:

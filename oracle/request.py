@@ -56,6 +56,20 @@ class Request:
         twin.prefilling = self.prefilling
         return twin
 
+    def state(self) -> tuple[object, ...]:
+        """Show all of it that changes, but for its place in queues."""
+        return (
+            self.name,
+            self.status,
+            self.tokens,
+            self.computed,
+            self.drafts,
+            self.in_flight,
+            self.placeholders,
+            self.stale,
+            self.prefilling,
+        )
+
     def urgency(self) -> tuple[int, int]:
         """Order requests by priority, then by arrival; the least is served first."""
         return (self.priority, self.arrival)

@@ -1,0 +1,358 @@
+"""Every state that a small engine can reach, the shortest way to each fault, and the cycles that lead nowhere."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from ..spec.deployment import Deployment
+from ..spec.design import Design
+from ..spec.errors import InconclusiveError
+from .engine import Engine, Snapshot, Status, StepRecord, Submission
+from .invariants import STATE_CHECKS, STEP_CHECKS, Check, Setting, Turn, promised
+from .reference import boot
+from .trace import Abort, Action, Scenario, Step, Submit, perform
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+class Explorable(Engine, Protocol):
+    """An engine that can be copied and compared."""
+
+    def copy(self) -> Self:
+        """Copy the engine with everything in it."""
+        ...
+
+    def key(self) -> object:
+        """Return what decides the future; engines with equal keys go on alike."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Show one fault and the shortest way to it.
+
+    Args:
+        name: The invariant, or `progress` for a cycle that leads nowhere, or the goal that was reached.
+        fault: What is wrong, in words.
+        scenario: The run that ends in it.
+        cycle: For `progress`, how many of the last actions repeat for ever.
+    """
+
+    name: str
+    fault: str
+    scenario: Scenario
+    cycle: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """Name an edge of the state graph: the states by number, and the action between them."""
+
+    source: int
+    target: int
+    action: Action
+
+
+@dataclass(slots=True)
+class Exploration:
+    """Hold the state space of an engine.
+
+    Attributes:
+        states: The states that were reached.
+        transitions: The actions that were tried in all of them.
+        violations: The first violation of each kind, nearest first.
+    """
+
+    states: int = 0
+    transitions: int = 0
+    violations: list[Violation] = field(default_factory=list)
+    edges: list[Transition] = field(default_factory=list)
+
+    @property
+    def holds(self) -> bool:
+        """Say whether nothing was violated."""
+        return not self.violations
+
+    def found(self, name: str) -> Violation | None:
+        """Return the violation of this name, if there is one."""
+        return next((violation for violation in self.violations if violation.name == name), None)
+
+    def graph(self) -> nx.MultiDiGraph[int]:
+        """Return the states as a graph; an edge carries its action."""
+        import networkx as nx
+
+        graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
+        graph.add_nodes_from(range(self.states))
+        graph.add_edges_from((edge.source, edge.target, {"action": edge.action}) for edge in self.edges)
+        return graph
+
+
+def runs_out(turn: Turn) -> str | None:
+    """Reach the refusal of a block to a running request: its admission promised more than the pool had."""
+    for allocation in turn.record.allocations:
+        if allocation.refused and not allocation.waiting:
+            return f"{allocation.name} runs and is refused, with {allocation.free_before} free"
+    return None
+
+
+def passes_then_refuses(turn: Turn) -> str | None:
+    """Reach a request that passes the gate alone and is refused before its prompt is computed."""
+    for allocation in turn.record.allocations:
+        view = turn.before.requests[allocation.name]
+        alone = len(turn.before.running) == 1 and turn.before.running[0] == allocation.name
+        if allocation.refused and not allocation.waiting and alone and view.computed < view.tokens - 1:
+            return f"{allocation.name} was admitted alone and is refused after {view.computed} of {view.tokens} tokens"
+    return None
+
+
+GOALS: dict[str, Check] = {check.__name__: check for check in (runs_out, passes_then_refuses)}
+"""What can be searched for beside the invariants; a goal is no fault of an engine."""
+
+
+def explore(
+    deployment: Deployment,
+    design: Design,
+    requests: Sequence[Submission],
+    *,
+    priority: bool = False,
+    aborts: bool = False,
+    goals: Iterable[str] = (),
+    everything: bool = False,
+    limit: int = 1_000_000,
+) -> Exploration:
+    """Explore a design's engine; see `search`.
+
+    Args:
+        deployment: The deployment; without a number of blocks the pool is the least that boot accepts.
+        design: The design.
+        requests: What may be submitted, each once, at any time and in any order.
+        priority: Serve by priority.
+        aborts: Requests may be dropped at any time.
+        goals: Names from GOALS to search for as well.
+        everything: Check also the invariants that the design is known not to promise.
+        limit: The states after which the search gives up.
+
+    Raises:
+        UsageError: The deployment is not legal, or boot refuses its pool.
+        InconclusiveError: There are more states than the limit.
+    """
+    engine = boot(deployment, design, priority=priority, forced=not design.boot_checks_override)
+    checks = dict(STEP_CHECKS if everything else promised(design, deployment))
+    checks |= {"idle_means_done": STEP_CHECKS["idle_means_done"]}
+    checks |= {"prediction_covers_allocation": STEP_CHECKS["prediction_covers_allocation"]}
+    checks |= {name: GOALS[name] for name in goals}
+    return search(engine, design, requests, checks, priority=priority, aborts=aborts, limit=limit)
+
+
+def search(
+    engine: Explorable,
+    design: Design,
+    requests: Sequence[Submission],
+    checks: Mapping[str, Check],
+    *,
+    priority: bool = False,
+    aborts: bool = False,
+    limit: int = 1_000_000,
+) -> Exploration:
+    """Visit every state that a booted engine can reach, breadth first, and check every step.
+
+    The first violation of a kind is therefore one of the shortest. A cycle of steps is `progress` violated: a state is
+    repeated although no request came, went or finished; delivered output and the greatest number of computed tokens,
+    which never shrink, do not grow on its second round.
+    """
+    return _Search(engine, design, tuple(requests), checks, priority, aborts, limit).run()
+
+
+def reexecuted(make: Callable[[], Engine], key: Callable[[Snapshot], object]) -> Explorable:
+    """Make any engine explorable: a copy is a new engine to which everything is done again."""
+    return _Reexecuted(make, key, ())
+
+
+@dataclass(slots=True)
+class _Node:
+    """One state: the engine in it, what may still be submitted, and how it was reached."""
+
+    number: int
+    engine: Explorable
+    pending: tuple[int, ...]
+    shown: Snapshot
+
+
+class _Search:
+    def __init__(
+        self,
+        engine: Explorable,
+        design: Design,
+        requests: tuple[Submission, ...],
+        checks: Mapping[str, Check],
+        priority: bool,
+        aborts: bool,
+        limit: int,
+    ) -> None:
+        self.requests, self.checks = requests, dict(checks)
+        self.step_checks = {name: check for name, check in checks.items() if name not in STATE_CHECKS}
+        self.priority, self.aborts, self.limit = priority, aborts, limit
+        self.deployment = engine.deployment
+        self.setting = Setting(engine.deployment, design)
+        self.result = Exploration()
+        self.numbers: dict[object, int] = {}
+        self.parents: list[tuple[int, Action] | None] = []
+        self.steps: list[Transition] = []
+        self.frontier: deque[_Node] = deque()
+        self._enter(engine, tuple(range(len(requests))), None)
+
+    def run(self) -> Exploration:
+        while self.frontier:
+            node = self.frontier.popleft()
+            for action, pending in self._actions(node):
+                self._try(node, action, pending)
+        self.result.states = len(self.numbers)
+        self._find_cycle()
+        return self.result
+
+    def _actions(self, node: _Node) -> Iterator[tuple[Action, tuple[int, ...]]]:
+        """List what can happen in a state: a submission, a step with each choice of acceptance, an abort."""
+        for index in node.pending:
+            yield Submit(self.requests[index]), tuple(other for other in node.pending if other != index)
+        if not node.shown.requests:
+            return
+        for accepted in acceptances(node.shown, self.deployment):
+            yield Step(accepted), node.pending
+        if self.aborts:
+            for name in node.shown.requests:
+                yield Abort(name), node.pending
+
+    def _try(self, node: _Node, action: Action, pending: tuple[int, ...]) -> None:
+        engine = node.engine.copy()
+        record = perform(engine, action)
+        self.result.transitions += 1
+        shown = engine.snapshot()
+        if record is not None and record.error is not None:
+            self._check(self.checks, node, action, record, shown)
+            return
+        known = len(self.numbers)
+        number = self._enter(engine, pending, (node.number, action), shown)
+        if record is not None:
+            # What a state alone decides was checked when it was first reached.
+            checks = self.checks if number == known else self.step_checks
+            self._check(checks, node, action, record, shown)
+        edge = Transition(node.number, number, action)
+        self.result.edges.append(edge)
+        if record is not None and not record.finished:
+            self.steps.append(edge)
+
+    def _enter(
+        self,
+        engine: Explorable,
+        pending: tuple[int, ...],
+        parent: tuple[int, Action] | None,
+        shown: Snapshot | None = None,
+    ) -> int:
+        """Number a state, and visit it later if it is new.
+
+        Raises:
+            InconclusiveError: There are too many.
+        """
+        key = (engine.key(), pending)
+        known = self.numbers.get(key)
+        if known is not None:
+            return known
+        number = self.numbers[key] = len(self.numbers)
+        if number >= self.limit:
+            raise InconclusiveError(f"more than {self.limit} states")
+        self.parents.append(parent)
+        self.frontier.append(_Node(number, engine, pending, shown or engine.snapshot()))
+        return number
+
+    def _check(
+        self, checks: Mapping[str, Check], node: _Node, action: Action, record: StepRecord, after: Snapshot
+    ) -> None:
+        turn = Turn(self.setting, node.shown, record, after)
+        for name, check in tuple(checks.items()):
+            fault = check(turn)
+            if fault is not None:
+                self.checks.pop(name, None)
+                self.step_checks.pop(name, None)
+                scenario = self._scenario([*self._path(node.number), action])
+                self.result.violations.append(Violation(name, fault, scenario))
+
+    def _path(self, number: int) -> list[Action]:
+        """List the actions by which a state was first reached."""
+        actions = []
+        while (parent := self.parents[number]) is not None:
+            number, action = parent
+            actions.append(action)
+        return actions[::-1]
+
+    def _scenario(self, actions: list[Action]) -> Scenario:
+        return Scenario(self.deployment, tuple(actions), self.priority)
+
+    def _find_cycle(self) -> None:
+        """Find the nearest state on a cycle of steps in which something is computed, and the cycle through it."""
+        import networkx as nx
+
+        graph: nx.DiGraph[int] = nx.DiGraph()
+        for edge in self.steps:
+            graph.add_edge(edge.source, edge.target, action=edge.action)
+        caught = [part for part in nx.strongly_connected_components(graph) if len(part) > 1]
+        if not caught:
+            return
+        entry, part = min((min(part), part) for part in caught)
+        cycle = nx.find_cycle(graph.subgraph(part), entry)
+        lead, loop = self._path(entry), [graph.edges[edge[:2]]["action"] for edge in cycle]
+        fault = f"after {len(lead)} actions the same {len(loop)} states repeat for ever"
+        self.result.violations.append(Violation("progress", fault, self._scenario(lead + loop), len(loop)))
+
+
+def acceptances(shown: Snapshot, deployment: Deployment) -> list[tuple[tuple[str, int], ...]]:
+    """List every way in which the drafts that may settle in the next step can be accepted."""
+    if not deployment.lookahead:
+        return [()]
+    able = [name for name, view in shown.requests.items() if view.drafts or view.in_flight or _may_be_padded(view)]
+    choices = product(range(deployment.lookahead + 1), repeat=len(able))
+    return [tuple(zip(able, choice, strict=True)) for choice in choices]
+
+
+def _may_be_padded(view: Any) -> bool:
+    return view.status is not Status.RUNNING and view.tokens - view.computed == 1
+
+
+class _Reexecuted:
+    """An engine and everything that was done to it."""
+
+    def __init__(self, make: Callable[[], Engine], key: Callable[[Snapshot], object], done: tuple[Action, ...]) -> None:
+        self._make, self._key, self._done = make, key, done
+        self._engine = make()
+        for action in done:
+            perform(self._engine, action)
+
+    @property
+    def deployment(self) -> Deployment:
+        return self._engine.deployment
+
+    def copy(self) -> _Reexecuted:
+        return _Reexecuted(self._make, self._key, self._done)
+
+    def key(self) -> object:
+        return self._key(self._engine.snapshot())
+
+    def submit(self, submission: Submission) -> None:
+        self._engine.submit(submission)
+        self._done += (Submit(submission),)
+
+    def step(self, accepted: Mapping[str, int] | None = None) -> StepRecord:
+        record = self._engine.step(accepted)
+        self._done += (Step(tuple((accepted or {}).items())),)
+        return record
+
+    def abort(self, name: str) -> None:
+        self._engine.abort(name)
+        self._done += (Abort(name),)
+
+    def snapshot(self) -> Snapshot:
+        return self._engine.snapshot()

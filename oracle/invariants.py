@@ -1,0 +1,209 @@
+"""What holds of every state and every step, as named predicates over what any Engine shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
+
+from ..spec.admission import rank_block_size
+from ..spec.attention import recycled
+from ..spec.deployment import Deployment
+from ..spec.design import Cap, Design, Freeing
+from ..spec.sizing import group_requirement
+from .engine import NULL_BLOCK, Snapshot, Status, StepRecord
+
+Fault: TypeAlias = str | None
+"""What is wrong, in words, or None."""
+
+
+class Setting:
+    """Hold what invariants read of an engine that does not change.
+
+    Args:
+        deployment: What the engine was booted with.
+        design: What its authors decided; bounds are read from it.
+    """
+
+    def __init__(self, deployment: Deployment, design: Design) -> None:
+        self.deployment = deployment
+        self.design = design
+        self.caches = tuple(deployment.caches())
+        self.bounds = tuple(group_requirement(cache, deployment, design) for cache in self.caches)
+        self.tokens_per_block = tuple(rank_block_size(cache, deployment) for cache in self.caches)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Show one step of an engine, and the states on both sides of it.
+
+    Args:
+        setting: The engine's deployment and design.
+        before: The state before the step.
+        record: What the step did.
+        after: The state after the step.
+    """
+
+    setting: Setting
+    before: Snapshot
+    record: StepRecord
+    after: Snapshot
+
+
+Check: TypeAlias = Callable[[Turn], Fault]
+"""Find what is wrong with a step."""
+
+
+def no_block_lost(turn: Turn) -> Fault:
+    """Held and free blocks together are all blocks but the null block."""
+    state = turn.after
+    everyone = {*state.free, *(block for view in state.requests.values() for table in view.tables for block in table)}
+    missing = set(range(1, len(state.references))) - everyone
+    return f"blocks {sorted(missing)} are neither free nor held" if missing else None
+
+
+def no_block_twice(turn: Turn) -> Fault:
+    """A block is listed once in the free line or as often in block tables as its reference count says."""
+    state = turn.after
+    owners = Counter(block for view in state.requests.values() for table in view.tables for block in table)
+    in_line = Counter(state.free)
+    for block, references in enumerate(state.references):
+        if block == NULL_BLOCK:
+            continue
+        if owners[block] != references:
+            return f"block {block} has {owners[block]} owners and a count of {references}"
+        if in_line[block] > (references == 0):
+            return f"block {block} is in the free line {in_line[block]} times with a count of {references}"
+    return "the null block is in the free line" if in_line[NULL_BLOCK] else None
+
+
+def peak_within_cap(turn: Turn) -> Fault:
+    """A request never holds more real blocks of a group than the bound that boot pays for."""
+    for name, held in turn.record.held.items():
+        for index, (limit, blocks) in enumerate(zip(turn.setting.bounds, held, strict=True)):
+            if blocks > limit:
+                return f"{name} holds {blocks} blocks of group {index}, which is bounded by {limit}"
+    return None
+
+
+def prediction_covers_allocation(turn: Turn) -> Fault:
+    """A step takes no more blocks than it predicted, so that no allocation fails after a check that passed."""
+    if turn.record.error is not None:
+        return f"the engine raised: {turn.record.error}"
+    for allocation in turn.record.allocations:
+        if allocation.predicted is not None and sum(allocation.taken) > allocation.predicted:
+            return f"{allocation.name} took {sum(allocation.taken)} blocks where {allocation.predicted} were predicted"
+    return None
+
+
+def window_intact(turn: Turn) -> Fault:
+    """No token that a settled or in-flight step may read lies in a freed or null block."""
+    for name, tables in turn.record.tables.items():
+        view = turn.before.requests[name]
+        computed = view.computed if view.status is Status.RUNNING else 0
+        processed = max(0, computed - view.in_flight)
+        for index, (cache, table) in enumerate(zip(turn.setting.caches, tables, strict=True)):
+            first = recycled(cache, processed)
+            if NULL_BLOCK in table[first:]:
+                return f"{name} may read a null block of group {index} from entry {first} on: {table}"
+            if len(table) * turn.setting.tokens_per_block[index] < computed + turn.record.scheduled[name]:
+                return f"{name} has {len(table)} entries in group {index} for tokens beyond them"
+    return None
+
+
+def failure_has_no_effect(turn: Turn) -> Fault:
+    """A refused admission leaves the request's tables as they were, but for blocks that left the window."""
+    for allocation in turn.record.allocations:
+        view = turn.after.requests.get(allocation.name)
+        if not (allocation.refused and allocation.waiting) or view is None:
+            continue
+        before = turn.before.requests[allocation.name].tables
+        if view.status is Status.RUNNING or not _only_recycled(before, view.tables):
+            return f"{allocation.name} was refused and its tables went from {before} to {view.tables}"
+    return None
+
+
+def preemption_frees(turn: Turn) -> Fault:
+    """A preemption raises the free count before the request that asked for it asks again."""
+    for first, again in pairwise(turn.record.allocations):
+        retry = first.name == again.name and first.refused and not first.waiting
+        if retry and again.free_before <= first.free_before:
+            return f"{first.name} asked again with {again.free_before} free blocks after {first.free_before}"
+    return None
+
+
+def idle_means_done(turn: Turn) -> Fault:
+    """An engine in which nothing moves has no unfinished request."""
+    record = turn.record
+    moved = record.scheduled or record.preempted or record.finished or turn.before.batches_in_flight
+    if moved or record.error is not None or not turn.after.requests:
+        return None
+    return f"nothing moves and {', '.join(turn.after.requests)} are unfinished"
+
+
+STEP_CHECKS: dict[str, Check] = {
+    check.__name__: check
+    for check in (
+        no_block_lost,
+        no_block_twice,
+        prediction_covers_allocation,
+        window_intact,
+        peak_within_cap,
+        failure_has_no_effect,
+        preemption_frees,
+        idle_means_done,
+    )
+}
+"""The invariants of a single step, by name; `progress` and the two of boot are in `liveness`."""
+
+STATE_CHECKS = frozenset({no_block_lost.__name__, no_block_twice.__name__})
+"""Those of them that look at the state after the step alone."""
+
+
+def promised(design: Design, deployment: Deployment) -> dict[str, Check]:
+    """List the invariants that a design keeps in a deployment whatever happens; the others are known faults of it.
+
+    - A prediction that may be a credit, or that is capped, does not cover what is taken.
+    - Freeing on tokens in flight frees what a step in flight reads.
+    - A bound that pays for one batch, or for no lookahead, is exceeded by the others; so is one of a chunk that the
+      block size does not divide.
+    - A victim that stays in its batch holds no blocks for what it computes.
+    - Whether an idle engine is done depends on the pool: it is judged by the explorer, not promised.
+    """
+    broken = {"idle_means_done"}
+    if not design.prediction_floor or design.step_cap is not Cap.NONE:
+        broken.add("prediction_covers_allocation")
+    in_flight = deployment.max_concurrent_batches > 1
+    if in_flight and design.freeing is Freeing.COMPUTED:
+        broken.add("window_intact")
+    if not design.victim_leaves_batch:
+        broken |= {"window_intact", "prediction_covers_allocation"}
+    unpaid = deployment.lookahead > 1 and not design.lookahead_budget
+    crowded = in_flight and design.freeing is Freeing.PROCESSED and not design.in_flight_budget
+    if unpaid or crowded or not all(_aligned(cache) for cache in deployment.caches()):
+        broken.add("peak_within_cap")
+    return {name: check for name, check in STEP_CHECKS.items() if name not in broken}
+
+
+def first_fault(turn: Turn, checks: dict[str, Check]) -> tuple[str, str] | None:
+    """Find the first invariant that a step violates, and how."""
+    for name, check in checks.items():
+        if (fault := check(turn)) is not None:
+            return name, fault
+    return None
+
+
+def _aligned(cache: object) -> bool:
+    """Say whether a chunk's bound holds: the block size divides the chunk, or is 2; other kinds always."""
+    chunk, block = getattr(cache, "chunk", 0), getattr(cache, "block_size", 1)
+    return bool(chunk % block == 0 or block == 2)
+
+
+def _only_recycled(before: tuple[tuple[int, ...], ...], after: tuple[tuple[int, ...], ...]) -> bool:
+    """Say whether tables differ by entries that became null, and by nothing else."""
+    return len(before) == len(after) and all(
+        len(old) == len(new) and all(now in (was, NULL_BLOCK) for was, now in zip(old, new, strict=True))
+        for old, new in zip(before, after, strict=True)
+    )
