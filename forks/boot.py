@@ -56,10 +56,12 @@ def boot(core: Core, deployment: Deployment) -> Boot:
 
 
 def smallest_pool(core: Core, deployment: Deployment) -> int:
-    """Find by bisection the smallest number of blocks that start-up accepts; it accepts every larger one."""
-    low, high = 0, 1
-    while not boot(core, replace(deployment, blocks=high)).accepted:
-        low, high = high, 2 * high
+    """Find by bisection the smallest number of blocks that start-up accepts; it accepts every larger one.
+
+    Raises:
+        UnsupportedError: It refuses even twice what it says one longest request needs, so that blocks are not why.
+    """
+    low, high = 0, _plenty(core, deployment)
     while high - low > 1:
         middle = (low + high) // 2
         if boot(core, replace(deployment, blocks=middle)).accepted:
@@ -67,6 +69,15 @@ def smallest_pool(core: Core, deployment: Deployment) -> int:
         else:
             low = middle
     return high
+
+
+def _plenty(core: Core, deployment: Deployment) -> int:
+    """Return a number of blocks that start-up accepts."""
+    needed = sum(boot(core, replace(deployment, blocks=1)).requirement)
+    ample = boot(core, replace(deployment, blocks=2 * needed + 2))
+    if not ample.accepted:
+        raise UnsupportedError(f"the fork refuses this deployment at any size: {ample.message}")
+    return ample.blocks
 
 
 def _kv_cache_configs(core: Core, config: Any, specs: dict[str, Any], memory: int) -> list[Any]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from traceback import walk_tb
+from types import SimpleNamespace
 from typing import Any
 
 from ..spec.deployment import Group
@@ -46,12 +47,17 @@ REASONS: Mapping[tuple[str, str], Reason] = {
     ("AssertionError", "get_kv_cache_config_from_groups"): Reason.EMPTY_STAGE,
     ("AssertionError", "_get_kv_cache_bytes_per_block"): Reason.EMPTY_STAGE,
     ("ZeroDivisionError", "get_kv_cache_configs"): Reason.EMPTY_STAGE,
+    ("ZeroDivisionError", "get_kv_cache_config_from_groups"): Reason.EMPTY_STAGE,
+    ("AssertionError", "_get_packed_kv_cache_layout"): Reason.EMPTY_STAGE,
+    ("ValueError", "_get_kv_cache_config_deepseek_v4"): Reason.EMPTY_STAGE,
+    ("ZeroDivisionError", "cdiv"): Reason.EMPTY_STAGE,
     ("AssertionError", "get_kv_cache_configs"): Reason.PARTITION,
     ("AssertionError", "_check_exact_partition"): Reason.PARTITION,
     ("StopIteration", "is_uniform_type"): Reason.PARTITION,
 }
 """What a fork's refusal means, by the error and the function that raised it."""
 
+_LOGGED = re.compile(r"KV cache size: ([\d,]+) tokens")
 _CHECKS = {"No available memory": Reason.NO_MEMORY, "To serve at least one request": Reason.TOO_SMALL}
 
 
@@ -116,6 +122,8 @@ def _config(core: Core, asked: Start) -> Any:
     config = vllm_config(core, replace(asked.deployment, groups=groups))
     if asked.auto_fit:
         config.model_config.original_max_model_len = -1
+    config.model_config.hf_config = SimpleNamespace(model_type="")
+    object.__setattr__(config.device_config, "device_type", "cuda")
     set_known(config.scheduler_config, "disable_hybrid_kv_cache_manager", not asked.model.hybrid)
     cache = config.cache_config
     set_known(cache, "num_gpu_blocks_override", asked.override)
@@ -152,7 +160,7 @@ def _described(core: Core, config: Any, planned: list[Any]) -> dict[str, Any]:
         "blocks": planned[0].num_blocks,
         "max_model_len": config.model_config.max_model_len,
         "concurrency": concurrency(config, planned[0]),
-        "tokens": _tokens(core, config, planned[0]),
+        "tokens": _tokens(core, config, planned),
     }
 
 
@@ -163,15 +171,19 @@ def _fork_group(group: Any) -> tuple[Any, ...]:
     return (tuple(group.layer_names), kind, spec.block_size, spec.page_size_bytes)
 
 
-def _tokens(core: Core, config: Any, plan: Any) -> int:
-    """Ask the fork for the tokens that it reports, or read them from its boot log."""
+def _tokens(core: Core, config: Any, planned: list[Any]) -> int:
+    """Ask the fork for the tokens that the first worker reports, or read them from its boot log.
+
+    Raises:
+        UnsupportedError: It does neither.
+    """
     capacity = planning(core, "get_kv_cache_capacity")
     if capacity is not None:
-        return int(capacity(config, plan)[0])
-    found = [m for m in core.logger.messages if re.search(r"KV cache size: ([\d,]+) tokens", m)]
-    if not found:
+        return int(capacity(config, planned[0])[0])
+    logged = [found[1] for m in core.logger.messages if (found := _LOGGED.search(m))]
+    if len(logged) < len(planned):
         raise UnsupportedError("the fork reports no number of tokens")
-    return int(re.findall(r"([\d,]+) tokens", found[-1])[0].replace(",", ""))
+    return int(logged[-len(planned)].replace(",", ""))
 
 
 def _reason(core: Core, error: Exception) -> Reason:

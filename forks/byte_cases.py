@@ -49,9 +49,11 @@ class _Draw:
         self.rng = rng
         self.design = design
         self.planning: Planning = design.planning
+        self.steadiness = rng.choice((1.0, 1.0, 0.95, 0.7))
         self.block = rng.choice((1, 8, 16, 16, 16, 32, 48, 64, 128))
         self.heads = rng.choice((1, 2, 4, 8))
         self.head_size = rng.choice((16, 64, 80, 128, 192, 256))
+        self.latent_size = rng.choice((64, 512, 576))
         self.dtype = rng.choice(("bfloat16", "float16", "float32", "float8_e4m3fn"))
         self.window = rng.choice((1, 16, 100, 128, 512, 1024))
         self.chunk = rng.choice((1, 32, 100, 512))
@@ -77,7 +79,7 @@ class _Draw:
             max_model_len=rng.choice((1, rng.randint(1, 64), rng.randint(1, 1024), rng.randint(1, 20_000))),
             max_num_batched_tokens=rng.choice((1, rng.randint(1, 64), rng.randint(1, 2048), 8192)),
             max_concurrent_batches=rng.choice((1, 1, 2)),
-            context_parallel=rng.choice((1, 1, 1, 1, 1, 1, 1, 2, 4)),
+            context_parallel=rng.choices((1, 2, 4), (18, 1, 1))[0],
             lookahead=self.extra + 1 if self.extra else 0,
         )
 
@@ -137,14 +139,14 @@ class _Draw:
             return self.latent(kind)
         size = self.near(self.head_size, (2, 3))
         other = self.near(size, (2,)) if kind in self.planning.value_sizes else size
-        dtype = self.dtype if self.rng.random() < 0.85 else self.rng.choice(("bfloat16", "uint8", "float32"))
+        dtype = self.dtype if self.rng.random() < (1 + self.steadiness) / 2 else self.rng.choice(("bfloat16", "uint8", "float32"))
         scales = 8 if self.planning.scales and self.rng.random() < 0.08 else 0
         strided = self.planning.strided and self.rng.random() < 0.3
         return Storage(self.near(self.heads, (2, 4)), size, other, dtype, scale_bytes=scales, strided=strided)
 
     def latent(self, kind: str) -> Storage:
         """Draw what a latent layer stores: one vector per token, or per several where the release compresses."""
-        size = self.rng.choice((64, 128, 512, 576)) if kind != "hidden" else self.rng.choice((64, 512, 4096))
+        size = self.rng.choice((64, 512, 4096) if kind == "hidden" else (self.latent_size, 128, 576))
         storage = Storage(1, size, 0, self.dtype)
         if kind in _PACKED and self.planning.compressed and self.rng.random() < 0.4:
             storage = replace(storage, token_bytes=self.rng.choice(_PACKED[kind]))
@@ -184,7 +186,7 @@ class _Draw:
 
     def near(self, size: int, factors: Sequence[int]) -> int:
         """Keep a size mostly, else multiply it."""
-        return size if self.rng.random() < 0.7 else size * self.rng.choice(factors)
+        return size if self.rng.random() < self.steadiness else size * self.rng.choice(factors)
 
     def shares(self, names: list[str]) -> list[tuple[str, ...]]:
         """Deal layers to workers: one, several with all layers, or stages; a stage may be left without a layer."""
@@ -207,6 +209,6 @@ class _Draw:
             needed, block = self.rng.randint(1, 10**8), 4096
         if not (isinstance(needed, int) and isinstance(block, int)):
             raise TypeError("memory is drawn around known numbers only")
-        exact = (needed, needed - 1, needed + block, needed + block - 1, needed + 3 * block + 1)
-        wide = (self.rng.randint(needed, 4 * needed + 1), self.rng.randint(0, needed + 1), 10 * needed + 7)
+        exact = (needed, needed - 1, needed + block, needed + block - 1, needed + 2 * block, needed + 3 * block + 1)
+        wide = (self.rng.randint(needed, 4 * needed + 1), self.rng.randint(0, needed + 1), needed + block * self.rng.randint(1, 400), 10 * needed + 7)
         return self.rng.choice((*exact, *wide, *wide, self.rng.choice((0, -5, 1))))

@@ -38,11 +38,10 @@ def cache_directory() -> Path:
 def load_tree(key: str) -> Tree | None:
     """Return a stored tree; one whose files are not those that were stored is deleted and counts as absent."""
     root = _place(key)
-    manifest = root / _MANIFEST
-    if not manifest.is_file():
+    if not root.is_dir():
         return None
     try:
-        facts = json.loads(manifest.read_text(encoding="utf-8"))
+        facts = json.loads((root / _MANIFEST).read_text(encoding="utf-8"))
         intact = facts["digest"] == tree_digest(root)
     except (ValueError, KeyError, OSError):
         intact = False

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ..spec.deployment import Deployment
-from ..spec.errors import UnsupportedError
+from ..spec.errors import UnsupportedError, UsageError
 from .inspection import bare, has_field
 from .loader import Core
 
@@ -73,7 +73,14 @@ def is_async(deployment: Deployment) -> bool:
 
 
 def known(value: Any, field: str) -> int:
-    """Return a number of a deployment, which must not be symbolic here."""
+    """Return a number of a deployment.
+
+    Raises:
+        UsageError: It was not given.
+        UnsupportedError: It is symbolic, and an implementation runs on numbers.
+    """
+    if value is None:
+        raise UsageError(field, "none", "an implementation is asked about a known number", "set it")
     if not isinstance(value, int):
         raise UnsupportedError(f"{field} is symbolic; an implementation runs on numbers")
     return value
@@ -133,6 +140,8 @@ def _set_parallel(parallel: Any, deployment: Deployment) -> None:
 def _speculative(core: Core, deployment: Deployment) -> Any:
     """Build an eagle drafter of `lookahead` tokens, or multi-module MTP where windows retain extra tokens for it."""
     lookahead = known(deployment.lookahead, "lookahead")
+    if known(deployment.max_concurrent_batches, "max_concurrent_batches") > 2:
+        raise UnsupportedError("drafting with pipeline stages, which engines refuse before they schedule")
     extra = max((known(getattr(c, "extra_retained", 0), "extra_retained") for c in deployment.caches()), default=0)
     if extra and extra != lookahead - 1:
         raise UnsupportedError(f"extra_retained = {extra} needs lookahead = {extra + 1} (multi-module drafting)")

@@ -28,8 +28,8 @@ _SMALL = {"block_size": 16, "window": 32, "chunk": 32}
 _ENOUGH = 64
 
 
-class Admitted(BaseException):  # noqa: N818 - not an error, and not to be caught by the fork's `except Exception`
-    """Leave the scheduler when it takes the first block for a request: it has been admitted."""
+class Admitted(BaseException):
+    """Leave the scheduler when it takes the first block for a request; the fork's `except Exception` lets it pass."""
 
 
 class Formulas:
@@ -110,7 +110,7 @@ class Formulas:
 
     def _boot_bound(self, spec: Any, deployment: Deployment) -> Any:
         """Return the blocks that boot reserves, from the bytes that it computes with pages of one byte."""
-        one_byte = type(spec.__class__.__name__, (type(spec),), {"page_size_bytes": property(lambda self: 1)})
+        one_byte = type(spec.__class__.__name__, (type(spec),), {"page_size_bytes": property(lambda _: 1)})
         object.__setattr__(spec, "__class__", one_byte)
         return call(spec.max_memory_usage_bytes, {"vllm_config": self._config(deployment)})
 
@@ -133,7 +133,7 @@ class Formulas:
         request = make_request(self._core, Submission("request", 1), 0, None)
         if type(tokens) is int:
             return make_request(self._core, Submission("request", tokens), 0, None)
-        counted = {name: property(lambda self: tokens) for name in ("num_tokens", "num_tokens_with_spec")}
+        counted = {name: property(lambda _: tokens) for name in ("num_tokens", "num_tokens_with_spec")}
         request.__class__ = type(type(request).__name__, (type(request),), counted)
         request.num_prompt_tokens = tokens
         return request
@@ -179,5 +179,5 @@ def _offer(manager: Any, blocks: Any) -> None:
     pool.get_new_blocks = _admitted
 
 
-def _admitted(*arguments: Any, **named: Any) -> NoReturn:
+def _admitted(*_: Any, **__: Any) -> NoReturn:
     raise Admitted

@@ -59,6 +59,8 @@ class Limits:
 class Implementation:
     """Load a fork in a process of its own and ask it; a context manager.
 
+    `unenforced` tells, once it runs, what the system does not restrict of that process.
+
     Args:
         source: A resolved source, or how a user spells one.
         patches: Triples (file within the root package, old text, new text) applied while loading.
@@ -82,6 +84,7 @@ class Implementation:
         self._limits = limits or Limits()
         self._runner = runner
         self._worker: _Worker | None = None
+        self.unenforced: tuple[str, ...] = ()
 
     def __enter__(self) -> Self:
         self._started()
@@ -113,28 +116,31 @@ class Implementation:
         blocks: int = self._ask("smallest_pool", deployment)
         return blocks
 
-    def run(self, deployment: Deployment, scenario: Scenario) -> Outcome:
+    def run(self, deployment: Deployment, scenario: Scenario, seconds: float | None = None) -> Outcome:
         """Run a scenario on the fork's real scheduler; a process that dies of it is an outcome too."""
         try:
-            outcome: Outcome = self._ask("run", deployment, scenario)
+            outcome: Outcome = self._ask("run", deployment, scenario, seconds=seconds)
         except WorkerDiedError as death:
             return Outcome("error", error=str(death))
         return outcome
 
-    def call(self, function: str, arguments: Mapping[str, Any] | None = None) -> Any:
-        """Call `function(core, **arguments)` in the process, for a `package.module:name` of poolproof."""
-        return self._ask("call", function, dict(arguments or {}))
+    def call(self, function: str, arguments: Mapping[str, Any] | None = None, seconds: float | None = None) -> Any:
+        """Call `function(core, **arguments)` in the process, for a `package.module:name` of poolproof.
+
+        `seconds` replaces the time limit of `Limits` for this answer.
+        """
+        return self._ask("call", function, dict(arguments or {}), seconds=seconds)
 
     @property
     def printed(self) -> str:
         """Return what the fork has written to its standard output and error."""
         return self._worker.printed() if self._worker is not None else ""
 
-    def _ask(self, method: str, *arguments: Any) -> Any:
+    def _ask(self, method: str, *arguments: Any, seconds: float | None = None) -> Any:
         """Ask one question; after a death the next question gets a new process."""
         worker = self._started()
         try:
-            return _unpack(worker.ask({"method": method, "arguments": list(arguments)}))
+            return _unpack(worker.ask({"method": method, "arguments": list(arguments)}, seconds))
         except WorkerDiedError:
             self.close()
             raise
@@ -143,7 +149,7 @@ class Implementation:
         if self._worker is None:
             worker = _Worker(self._limits, self._runner)
             try:
-                _unpack(worker.ask(self._loading()))
+                self.unenforced = _unpack(worker.ask(self._loading()))["unenforced"]
             except BaseException:
                 worker.close()
                 raise
@@ -168,7 +174,6 @@ class _Worker:
         self._home = tempfile.TemporaryDirectory(prefix="poolproof-", ignore_cleanup_errors=True)
         self._channel, channel = socket.socketpair()
         self._lifeline, lifeline = socket.socketpair()
-        self._channel.settimeout(limits.seconds)
         self._output = Path(self._home.name, "output")
         with channel, lifeline, self._output.open("wb") as output:
             passed = [channel.fileno(), lifeline.fileno()]
@@ -183,17 +188,19 @@ class _Worker:
                 start_new_session=True,
             )
 
-    def ask(self, message: dict[str, Any]) -> Any:
-        """Send a message and wait for its answer.
+    def ask(self, message: dict[str, Any], seconds: float | None = None) -> Any:
+        """Send a message and wait for its answer, for `seconds` or as long as the limits say.
 
         Raises:
             WorkerDiedError: The process ended, or did not answer in time.
         """
+        patience = self._limits.seconds if seconds is None else seconds
+        self._channel.settimeout(patience)
         try:
             wire.send(self._channel, message)
             return wire.receive(self._channel)
         except TimeoutError:
-            raise WorkerDiedError(f"no answer within {self._limits.seconds:g} s") from None
+            raise WorkerDiedError(f"no answer within {patience:g} s") from None
         except (wire.ClosedError, BrokenPipeError, ConnectionResetError):
             raise WorkerDiedError(f"its process ended{self._how()}{self._last_words()}") from None
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from ..oracle.engine import Submission
-from ..proofs.implementation_properties import Step
-from ..proofs.symbolic import Replay
+from ..proofs.decisions import Replay, Step
 from ..spec.deployment import Deployment
 from .boot import boot
 from .engine import ForkEngine
@@ -73,9 +71,11 @@ def replay_admission(core: Core, deployment: Deployment, tokens: int) -> Replay:
     free = pool.get_num_free_blocks()
     scheduler.add_request(make_request(core, Submission(_NAME, tokens), 0, None))
     # Nothing is in flight: a second step finds the state of the first, and so does every later one.
-    admitted = any(scheduler.schedule().num_scheduled_tokens for _ in range(2)) or pool.get_num_free_blocks() != free
+    scheduled = any(scheduler.schedule().num_scheduled_tokens for _ in range(2))
+    admitted = scheduled or pool.get_num_free_blocks() != free
+    told = "is admitted" if admitted else "waits for ever"
     lines = (
         f"real boot: {deployment.blocks} blocks {'accepted' if accepted else 'refused'}",
-        f"real Scheduler: {free} blocks free, a request of {tokens} tokens {'admitted' if admitted else 'waits for ever'}",
+        f"real Scheduler: {free} blocks free, a request of {tokens} tokens {told}",
     )
     return Replay(accepted and not admitted, lines)

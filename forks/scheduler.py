@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import pickle
 from typing import Any
 
@@ -47,8 +46,16 @@ def make_scheduler(core: Core, deployment: Deployment, *, priority: bool, gate: 
         "hash_block_size": hash_block,
         "log_stats": False,
     }
-    scheduler = call(scheduler_class(core, deployment), offered)
+    scheduler = _construct(scheduler_class(core, deployment), offered)
     return scheduler, _hasher(core, config, hash_block) if deployment.prefix_caching else None
+
+
+def _construct(cls: Any, offered: dict[str, Any]) -> Any:
+    """Construct the scheduler; what its constructor refuses is a deployment that this release does not serve."""
+    try:
+        return call(cls, offered)
+    except (AssertionError, ValueError, NotImplementedError) as refusal:
+        raise UnsupportedError(f"the fork refuses this deployment: {refusal}") from refusal
 
 
 def scheduler_class(core: Core, deployment: Deployment) -> Any:
@@ -69,14 +76,17 @@ def _set_gate(config: Any, gate: bool) -> None:
 
 
 def _block_sizes(core: Core, cache: Any, config: Any) -> tuple[int, int]:
-    """Resolve the scheduler's and the hash block size by the fork's own rule, else by lcm and gcd of the groups."""
+    """Resolve the scheduler's and the hash block size by the fork's own rule.
+
+    Releases without such a rule use the configured block size for both, per rank (0.19.1, `EngineCore.__init__`).
+    """
     resolve = core.find("v1.core.kv_cache_utils:resolve_kv_cache_block_sizes")
     if resolve is not None:
         scheduler_block, hash_block = call(resolve, {"kv_cache_config": cache, "vllm_config": config})
         return scheduler_block, hash_block
     ranks = config.parallel_config.decode_context_parallel_size
-    sizes = [known(g.kv_cache_spec.block_size, "block_size") * ranks for g in cache.kv_cache_groups]
-    return math.lcm(*sizes), math.gcd(*sizes)
+    size = known(config.cache_config.block_size, "block_size") * ranks
+    return size, size
 
 
 def _hasher(core: Core, config: Any, hash_block: int) -> Any:

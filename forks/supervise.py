@@ -19,31 +19,38 @@ _PR_SET_CHILD_SUBREAPER = 36
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
 
+UNENFORCED_ELSEWHERE = (
+    "detached descendants may outlive it",
+    "it can reach the network",
+    "its memory is not limited",
+)
+"""What is not enforced on systems other than Linux."""
+
 
 def main(channel: int, lifeline: int) -> None:
     """Split into supervisor and worker; return in neither."""
     linux = sys.platform.startswith("linux")
-    if linux:
-        _isolate()
+    unenforced = _isolate() if linux else UNENFORCED_ELSEWHERE
     worker = os.fork()
     if worker == 0:
         os.close(lifeline)
-        _work(channel, linux)
+        _work(channel, linux, unenforced)
     os.close(channel)
     status = _wait(worker, lifeline)
     _end_descendants(linux)
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF if status is not None else 1)
 
 
-def _isolate() -> None:
-    """Become sub-reaper, and leave the network where the system allows it (a refusal changes nothing else)."""
+def _isolate() -> tuple[str, ...]:
+    """Become sub-reaper and leave the network; return what the system does not allow."""
     libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    if libc.unshare(_CLONE_NEWNET) != 0:
-        libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
+    reaper = libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    network = libc.unshare(_CLONE_NEWNET) and libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
+    refused = {"detached descendants may outlive it": reaper, "it can reach the network": network}
+    return tuple(what for what, failed in refused.items() if failed)
 
 
-def _work(channel: int, linux: bool) -> None:
+def _work(channel: int, linux: bool, unenforced: tuple[str, ...]) -> None:
     """Run the worker and exit with what it deserves."""
     if linux:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -51,7 +58,7 @@ def _work(channel: int, linux: bool) -> None:
     try:
         from .worker import serve
 
-        serve(channel)
+        serve(channel, unenforced)
         code = 0
     finally:
         sys.stdout.flush()

@@ -13,12 +13,14 @@ from enum import Enum
 from typing import Any
 
 from ..oracle import engine as protocol
+from ..oracle import verdict
+from ..proofs import judgement
 from ..spec import attention, deployment
 from . import boot, findings, scenario
 
 _RECORDS: dict[str, type] = {
     cls.__name__: cls
-    for module in (attention, deployment, protocol, boot, findings, scenario)
+    for module in (attention, deployment, protocol, verdict, judgement, boot, findings, scenario)
     for cls in vars(module).values()
     if isinstance(cls, type) and dataclasses.is_dataclass(cls)
 }

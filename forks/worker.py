@@ -21,13 +21,16 @@ from .loader.patches import patches_from
 from .wire import ClosedError, receive, send
 
 
-def serve(descriptor: int) -> None:
-    """Load the fork named in the first message, then answer one message after the other."""
+def serve(descriptor: int, unenforced: tuple[str, ...]) -> None:
+    """Load the fork named in the first message, then answer one message after the other.
+
+    `unenforced` tells what the system does not restrict; it goes back with the first answer.
+    """
     with socket.socket(fileno=descriptor) as channel:
         request = receive(channel)
         _limit(request["limits"])
         answer, driver = _guarded(lambda: _load(request))
-        send(channel, answer if driver is None else {"ok": {"stubs": driver.core.stubs_touched}})
+        send(channel, answer or {"ok": {"unenforced": unenforced}})
         if driver is not None:
             _answer_all(channel, driver)
 

@@ -1,0 +1,98 @@
+"""Decide properties of an implementation's own code for every value of its symbolic fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from ..proofs.decisions import Decisions
+from ..proofs.judgement import Judgement
+from ..spec.errors import UsageError
+from .implementation import Implementation
+from .loader import Core
+from .source import Source
+
+PROPERTIES = (
+    "cap_covers_held",
+    "cap_covers_held_with_lookahead",
+    "skipped_tokens_are_out_of_the_window",
+    "tokens_out_of_the_window_are_skipped",
+    "boot_covers_gate",
+    "boot_is_tight",
+)
+"""What can be asked of an implementation."""
+
+
+def prove_implementation(
+    source: Source | str,
+    properties: Sequence[str] | None = None,
+    *,
+    block_sizes: Sequence[int] | None = None,
+    patches: Iterable[tuple[str, str, str]] = (),
+    on_progress: Callable[[str], None] | None = None,
+) -> list[Judgement]:
+    """Decide properties of an implementation, each in every setting, in a process of its own.
+
+    Args:
+        source: A resolved source, or how a user spells one.
+        properties: Their names; all of them by default.
+        block_sizes: The block sizes at which boot is decided; those of the catalogue by default.
+        patches: Changes to the fork's source as it is loaded.
+        on_progress: Told, in words, what is being decided.
+
+    Raises:
+        UsageError: There is no such property, or no such source.
+    """
+    chosen = _known(properties)
+    judgements: list[Judgement] = []
+    with Implementation(source, patches=patches, on_progress=on_progress) as implementation:
+        for name in chosen:
+            if on_progress is not None:
+                on_progress(f"{implementation.source.origin}: {name}")
+            arguments = {"name": name, "block_sizes": list(block_sizes) if block_sizes is not None else None}
+            judgements += implementation.call(f"{__name__}:judge", arguments)
+    return judgements
+
+
+def judge(core: Core, name: str, block_sizes: Sequence[int] | None = None) -> list[Judgement]:
+    """Decide one property of a loaded fork in every setting; this runs beside the fork."""
+    from ..proofs.implementation_properties import BLOCK_SIZES, catalogue
+    from ..proofs.symbolic import examine
+    from .interpretation import ASSUMED, interpreted
+
+    decisions, assumed = decisions_of(core)
+    subjects = catalogue(decisions, tuple(block_sizes) if block_sizes is not None else BLOCK_SIZES)
+    with interpreted(core):
+        found = [examine(subject) for subject in subjects if subject.name == name]
+    return [replace(judgement, assumed=(*ASSUMED, *assumed, *judgement.assumed)) for judgement in found]
+
+
+def decisions_of(core: Core) -> tuple[Decisions, tuple[str, ...]]:
+    """Gather what the properties ask of a fork, and what was assumed in doing so."""
+    from .formulas import Formulas
+    from .replays import replay_admission, replay_held
+
+    formulas = Formulas(core)
+    decisions = Decisions(
+        formulas.cap,
+        formulas.skipped,
+        formulas.boots,
+        formulas.admits,
+        partial(replay_held, core, formulas),
+        partial(replay_admission, core),
+        formulas.budget_counts(),
+    )
+    return decisions, formulas.assumed()
+
+
+def _known(properties: Sequence[str] | None) -> tuple[str, ...]:
+    if properties is None:
+        return PROPERTIES
+    hint = f"name one of {', '.join(PROPERTIES)}"
+    for name in properties:
+        if name not in PROPERTIES:
+            raise UsageError("property", name, "no such property of an implementation", hint)
+    if not properties:
+        raise UsageError("property", "none", "nothing is selected", hint)
+    return tuple(properties)

@@ -1,0 +1,215 @@
+"""Foreign code may print, crash, hang or leave processes behind: it is told, and nothing is left."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from poolproof.forks import ForkRaisedError, Implementation, Limits, Scenario, WorkerDiedError
+from poolproof.oracle.engine import Submission
+from poolproof.spec.attention import FullAttention
+from poolproof.spec.deployment import Deployment, Group
+from poolproof.spec.errors import UnsupportedError, UsageError
+
+from .conftest import released
+
+Toy = Callable[..., Path]
+
+DEPLOYMENT = Deployment(groups=(Group(FullAttention(4)),), max_model_len=64, max_num_batched_tokens=16, blocks=40)
+SCENARIO = Scenario((Submission("a", 8, 2),))
+SCHEDULE = ("v1/core/sched/scheduler.py", "    def schedule(self) -> SchedulerOutput:\n")
+
+
+def patched(body: str, limits: Limits | None = None) -> Implementation:
+    """Load 0.11.0 with a statement at the start of its `schedule`."""
+    file, signature = SCHEDULE
+    patch = (file, signature, f"{signature}        {body}\n")
+    return Implementation(released("0.11.0"), patches=[patch], limits=limits)
+
+
+def imported(toy: Toy, text: str, limits: Limits | None = None) -> Implementation:
+    """Load a toy that runs some code when its core is imported."""
+    return Implementation(str(toy({"v1/request.py": f"{text}\nclass Request: pass\n"})), limits=limits)
+
+
+# -- a scenario that goes wrong is a result ---------------------------------------------------------------------------
+
+
+@pytest.mark.network
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ("raise RuntimeError('no blocks')", "RuntimeError: no blocks"),
+        ("import os; os._exit(3)", r"its process ended \(3\)"),
+        ("import os; os.abort()", "its process ended by signal SIGABRT"),
+        ("import os; print('last words'); import sys; sys.stdout.flush(); os._exit(4)", "ended .4.: last words"),
+    ],
+)
+def test_a_crash_in_a_scenario_is_its_outcome(body: str, error: str) -> None:
+    with patched(body) as implementation:
+        outcome = implementation.run(DEPLOYMENT, SCENARIO)
+    assert outcome.end == "error"
+    assert outcome.error is not None
+    assert re.search(error, outcome.error)
+
+
+@pytest.mark.network
+def test_a_hang_is_ended_and_the_next_question_is_answered() -> None:
+    with patched("\n        while True: pass", Limits(seconds=3)) as implementation:
+        outcome = implementation.run(DEPLOYMENT, SCENARIO)
+        assert (outcome.end, outcome.error) == ("error", "no answer within 3 s")
+        assert implementation.smallest_pool(DEPLOYMENT) == 16
+
+
+@pytest.mark.network
+def test_memory_is_limited() -> None:
+    limits = Limits(memory_bytes=1 << 30)
+    if sys.platform == "darwin":
+        limits = Limits(memory_bytes=1 << 62)
+    with patched("bytearray(2 << 30)", limits) as implementation:
+        outcome = implementation.run(DEPLOYMENT, SCENARIO)
+    assert outcome.error == ("MemoryError: " if sys.platform != "darwin" else None)
+
+
+# -- loading ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_it_prints_is_captured(toy: Toy, capfd: pytest.CaptureFixture[str]) -> None:
+    with imported(toy, "print('hello')\nimport os\nos.write(2, b'raw')") as implementation:
+        assert implementation.call("poolproof.forks.findings:gate") == "none"
+        assert "raw" in implementation.printed
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_fork_that_does_not_load_is_unsupported_with_the_reason(toy: Toy) -> None:
+    with (
+        pytest.raises(UnsupportedError, match=r"does not load: RuntimeError: broken \(request.py:1\)"),
+        imported(toy, "raise RuntimeError('broken')"),
+    ):
+        pass
+
+
+def test_a_fork_that_decides_from_a_stand_in_is_unsupported(toy: Toy) -> None:
+    with pytest.raises(UnsupportedError, match=r"numpy\.zeros"), imported(toy, "import numpy\nif numpy.zeros(3): pass"):
+        pass
+
+
+def test_a_fork_that_dies_while_loading(toy: Toy) -> None:
+    with pytest.raises(WorkerDiedError, match="its process ended"), imported(toy, "import os; os._exit(5)"):
+        pass
+
+
+def test_an_unknown_required_parameter_is_unsupported(toy: Toy) -> None:
+    source = (
+        "class FullAttentionSpec:\n    def __init__(self, block_size, mystery): pass\nclass SlidingWindowSpec: pass\n"
+    )
+    files = {"v1/kv_cache_interface.py": source, "config.py": "from dataclasses import dataclass\n" + CONFIG}
+    with Implementation(str(toy(files))) as implementation, pytest.raises(UnsupportedError, match="mystery"):
+        implementation.boot(DEPLOYMENT)
+
+
+CONFIG = """
+from dataclasses import field
+@dataclass
+class Sched:
+    max_num_batched_tokens: int = 1
+    max_num_seqs: int = 1
+    async_scheduling: bool = False
+    policy: str = "fcfs"
+    enable_chunked_prefill: bool = True
+@dataclass
+class Cache:
+    block_size: int = 1
+    enable_prefix_caching: bool = False
+    num_gpu_blocks: int = 0
+@dataclass
+class Parallel:
+    decode_context_parallel_size: int = 1
+@dataclass
+class VllmConfig:
+    model_config: object = None
+    scheduler_config: Sched = field(default_factory=Sched)
+    cache_config: Cache = field(default_factory=Cache)
+    parallel_config: Parallel = field(default_factory=Parallel)
+    observability_config: object = 1
+"""
+
+
+def test_only_functions_of_poolproof_are_called(toy: Toy) -> None:
+    with imported(toy, "") as implementation:
+        with pytest.raises(UsageError, match="only functions of poolproof"):
+            implementation.call("os:system", {"command": "true"})
+        with pytest.raises(ForkRaisedError, match="no_such_function"):
+            implementation.call("poolproof.forks.findings:no_such_function")
+
+
+# -- isolation -------------------------------------------------------------------------------------------------------
+
+LEAVE = """
+import os, time
+for detach in (False, True, True):
+    if os.fork() == 0:
+        if detach:
+            os.setsid()
+            if os.fork():
+                os._exit(0)
+        with open({pids!r}, "a") as file:
+            file.write(f"{{os.getpid()}}\\n")
+        time.sleep(600)
+        os._exit(0)
+while not os.path.exists({pids!r}) or len(open({pids!r}).readlines()) < 3:
+    time.sleep(0.01)
+{end}
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has a sub-reaper")
+@pytest.mark.parametrize("end", ["", "os._exit(6)"])
+def test_every_descendant_is_ended_with_it(toy: Toy, tmp_path: Path, end: str) -> None:
+    """A child, and two processes that detached themselves by a double fork and a session of their own."""
+    pids = tmp_path / "pids"
+    try:
+        with imported(toy, LEAVE.format(pids=str(pids), end=end)):
+            assert len(alive(pids)) == 3
+    except WorkerDiedError:
+        assert end
+    assert len(pids.read_text().split()) == 3
+    deadline = time.monotonic() + 5
+    while alive(pids) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert alive(pids) == []
+
+
+def alive(pids: Path) -> list[str]:
+    """Return those of the noted processes that still run."""
+    return [pid for pid in pids.read_text().split() if Path("/proc", pid).exists()]
+
+
+def test_the_environment_is_scrubbed_and_the_home_is_private(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_OF_THE_USER", "1")
+    text = "import os, json\nprint(json.dumps(dict(os.environ)), os.getcwd(), flush=True)"
+    with imported(toy, text) as implementation:
+        printed = implementation.printed
+    assert "SECRET_OF_THE_USER" not in printed
+    assert str(Path.home()) + '"' not in printed
+    home = printed.split()[-1]
+    assert not Path(home).exists()
+
+
+def test_nothing_is_written_beside_the_source(toy: Toy) -> None:
+    with imported(toy, "") as implementation:
+        root = implementation.source.root
+    assert not list(root.rglob("__pycache__"))
+
+
+def test_two_processes_hash_alike(toy: Toy) -> None:
+    outputs = set()
+    for _ in range(2):
+        with imported(toy, "print(hash('text'), flush=True)") as implementation:
+            outputs.add(implementation.printed)
+    assert len(outputs) == 1
