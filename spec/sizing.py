@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .arithmetic import Term, Truth, cdiv, total
+from .arithmetic import Term, Truth, cdiv, maximum, total
 from .attention import Attention
 from .deployment import Deployment
 from .design import Design
@@ -11,9 +11,11 @@ from .design import Design
 def budget(deployment: Deployment, design: Design) -> Term:
     """Count the tokens beside the window that boot and cap allow for.
 
-    Source: vLLM `max_num_batched_tokens`; from 0.28.0 `max_in_flight_tokens`.
+    Source: vLLM `max_num_batched_tokens`; from 0.28.0 `max_in_flight_tokens`. No release pays for lookahead; all but
+    one lookahead token is the least that keeps a request within its bound.
     """
-    return deployment.max_in_flight_tokens if design.in_flight_budget else deployment.max_num_batched_tokens
+    tokens = deployment.max_in_flight_tokens if design.in_flight_budget else deployment.max_num_batched_tokens
+    return tokens + maximum(0, deployment.lookahead - 1) if design.lookahead_budget else tokens
 
 
 def group_requirement(cache: Attention, deployment: Deployment, design: Design) -> Term:

@@ -1,0 +1,24 @@
+"""How much a single question may take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limit one question, by what the solver does and, as a last resort, by the clock.
+
+    Args:
+        rlimit: The solver's resource count; the same on every machine.
+        timeout_ms: The time, in milliseconds.
+    """
+
+    rlimit: int = 32_000_000
+    timeout_ms: int = 20_000
+
+    def rounds(self) -> Iterator[Budget]:
+        """Split the budget into rounds, the last the whole: an easy way is found before a hard one is exhausted."""
+        for share in (64, 8, 1):
+            yield replace(self, rlimit=max(1, self.rlimit // share))

@@ -1,0 +1,110 @@
+"""One question to the solver, within a budget, with an answer that is never guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+import z3
+
+from .budget import Budget
+from .encoding import ENCODINGS, Encoding
+
+
+class Answer(Enum):
+    """What the solver said."""
+
+    SATISFIABLE = "sat"
+    UNSATISFIABLE = "unsat"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Ask whether some natural numbers meet all conditions.
+
+    Args:
+        variables: The names of the numbers.
+        tracked: Conditions by a text that a core may name.
+        conditions: Conditions that a core does not name.
+    """
+
+    variables: tuple[str, ...]
+    tracked: tuple[tuple[str, z3.BoolRef], ...] = ()
+    conditions: tuple[z3.BoolRef, ...] = ()
+
+    def also(self, *conditions: z3.BoolRef) -> Question:
+        """Return the question with more conditions."""
+        return Question(self.variables, self.tracked, self.conditions + conditions)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Record an answer.
+
+    Args:
+        answer: Satisfiable, unsatisfiable or unknown.
+        cost: What it took, in the solver's resource counts, over all encodings tried.
+        values: The numbers found, if satisfiable.
+        core: The tracked conditions that exclude each other with the rest, if unsatisfiable.
+        reason: Why it is unknown.
+    """
+
+    answer: Answer
+    cost: int
+    values: Mapping[str, int] = field(default_factory=dict)
+    core: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def ask(question: Question, budget: Budget) -> Reply:
+    """Ask in each encoding in turn, with ever more resources, until one answers."""
+    reply = Reply(Answer.UNKNOWN, 0)
+    for limit in budget.rounds():
+        for encoding in ENCODINGS:
+            reply = _ask_in(encoding, question, limit, reply.cost)
+            if reply.answer is not Answer.UNKNOWN:
+                return reply
+    return reply
+
+
+def _ask_in(encoding: Encoding, question: Question, budget: Budget, spent: int) -> Reply:
+    """Ask once, in a context of its own: what was asked before then changes neither the answer nor its cost."""
+    context = z3.Context()
+    solver = z3.Solver(ctx=context)
+    solver.set("timeout", budget.timeout_ms)
+    solver.set("rlimit", budget.rlimit)
+    labels = _load(solver, encoding, question, context)
+    found = solver.check()
+    cost = spent + solver.statistics().get_key_value("rlimit count")
+    if found == z3.sat:
+        return Reply(Answer.SATISFIABLE, cost, values=_values(solver.model(), question.variables, context))
+    if found == z3.unsat:
+        return Reply(Answer.UNSATISFIABLE, cost, core=_core(solver, labels))
+    return Reply(Answer.UNKNOWN, cost, reason=solver.reason_unknown())
+
+
+def _load(solver: z3.Solver, encoding: Encoding, question: Question, context: z3.Context) -> dict[str, str]:
+    """Fill the solver and return the text behind each label."""
+    texts = [text for text, _ in question.tracked]
+    encoded = encoding([*(holds for _, holds in question.tracked), *naturals(question.variables), *question.conditions])
+    labels = {f"premise!{number}": text for number, text in enumerate(texts)}
+    for label, holds in zip(labels, encoded, strict=False):
+        solver.assert_and_track(holds.translate(context), z3.Bool(label, context))
+    solver.add(*(condition.translate(context) for condition in encoded[len(texts) :]))
+    return labels
+
+
+def naturals(variables: Sequence[str]) -> list[z3.BoolRef]:
+    """State that every variable is 0 or more."""
+    return [z3.Int(name) >= 0 for name in variables]
+
+
+def _values(model: z3.ModelRef, variables: Sequence[str], context: z3.Context) -> dict[str, int]:
+    return {name: model.eval(z3.Int(name, context), model_completion=True).as_long() for name in variables}
+
+
+def _core(solver: z3.Solver, labels: Mapping[str, str]) -> tuple[str, ...]:
+    needed = {str(label) for label in solver.unsat_core()}
+    return tuple(text for label, text in labels.items() if label in needed)
