@@ -16,6 +16,7 @@ from . import commands
 from .spec.errors import InconclusiveError, UnsupportedError, UsageError
 
 DEBUG_VARIABLE = "POOLPROOF_DEBUG"
+DEBUG_OPTION = "--debug"
 
 
 class Exit(IntEnum):
@@ -47,13 +48,12 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
     """Build the command line, importing only the verb that the arguments name (all of them where they name none)."""
     app = typer.Typer(
         name="poolproof",
-        help="Prove KV-cache block pools, and check real engines against the proof.",
         add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     )
     app.callback(invoke_without_command=True)(_global_options)
-    for verb in _wanted(arguments, verbs()):
+    for verb in _verb(arguments) or verbs():
         app.command(verb)(import_module(f"{commands.__name__}.{verb}").run)
     return app
 
@@ -67,10 +67,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code; every error becomes one line on stderr."""
+    debug = DEBUG_OPTION in arguments or bool(os.environ.get(DEBUG_VARIABLE))
+    arguments = [argument for argument in arguments if argument != DEBUG_OPTION]
     try:
         return _flushed(application(arguments)(args=list(arguments), prog_name="poolproof", standalone_mode=False))
     except (typer.Abort, KeyboardInterrupt):
-        return _complain("interrupted", Exit.INTERRUPTED)
+        return Exit.INTERRUPTED
     except UsageError as error:
         return _complain(str(error), Exit.USAGE)
     except (UnsupportedError, InconclusiveError) as error:
@@ -78,18 +80,19 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         return _reader_left()
     except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback reaches a user unasked
-        return _unexpected(error, arguments)
+        return _unexpected(error, arguments, debug=debug)
 
 
-def _wanted(arguments: Iterable[str], known: list[str]) -> list[str]:
-    named = [argument for argument in arguments if argument in known]
-    return named[:1] or known
+def _verb(arguments: Iterable[str]) -> list[str]:
+    """Find the verb among the arguments, if one is there."""
+    known = verbs()
+    return [argument for argument in arguments if argument in known][:1]
 
 
 def _global_options(
     context: typer.Context,
     debug: Annotated[
-        bool, typer.Option(help=f"Show the traceback of an internal error (or {DEBUG_VARIABLE}=1).")
+        bool, typer.Option(DEBUG_OPTION, help=f"Show the traceback of an internal error (or {DEBUG_VARIABLE}=1).")
     ] = False,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
@@ -97,7 +100,7 @@ def _global_options(
 
     Exit codes: 0 holds, 1 refuted, 2 usage, 3 inconclusive or unsupported, 4 vacuous, 5 internal error.
     """
-    del debug  # read from the arguments where an error is met
+    del debug  # taken out of the arguments by `run`, wherever it stands; declared here for the help
     if version:
         from importlib.metadata import version as installed
 
@@ -114,10 +117,12 @@ def _flushed(result: object) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
+def _unexpected(error: Exception, arguments: Sequence[str], *, debug: bool) -> int:
     if isinstance(error, _CommandLineError):
-        return _complain(f"{error.format_message()} (see 'poolproof --help')", error.exit_code)
-    if "--debug" in arguments or os.environ.get(DEBUG_VARIABLE):
+        verb = "".join(f"{verb} " for verb in _verb(arguments))
+        told = error.format_message().replace("Value error, ", "")
+        return _complain(f"{told} (see 'poolproof {verb}--help')", error.exit_code)
+    if debug:
         import traceback
 
         traceback.print_exception(error)

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from ..spec import Deployment, UsageError, validate
 from ._deployment_flags import groups_from_flags, with_block_size
-from ._deployment_model import ALTERNATIVES, GROUP_MODELS, LARGEST, DeploymentModel, schema
+from ._deployment_model import ALTERNATIVES, GROUP_MODELS, LARGEST, TWO_SPELLINGS, DeploymentModel, schema
 from ._document import read_document
 
 __all__ = ["deployment_of", "schema", "to_deployment"]
@@ -51,7 +51,7 @@ def to_deployment(document: Mapping[str, Any]) -> Deployment:
     try:
         model = DeploymentModel.model_validate(dict(document))
     except ValidationError as error:
-        raise _usage_error(error.errors(include_url=False)[0]) from error
+        raise _usage_error(_most_telling(error.errors(include_url=False))) from error
     try:
         return validate(model.deployment())
     except UsageError as error:
@@ -60,6 +60,11 @@ def to_deployment(document: Mapping[str, Any]) -> Deployment:
 
 def _spellings(name: str) -> tuple[str, ...]:
     return next((names for names in ALTERNATIVES.values() if name in names), (name,))
+
+
+def _most_telling(errors: Sequence[ErrorDetails]) -> ErrorDetails:
+    """Choose an unknown key before the missing one that it may be a misspelling of."""
+    return min(errors, key=lambda error: error["type"] != "extra_forbidden")
 
 
 def _usage_error(error: ErrorDetails) -> UsageError:
@@ -71,8 +76,8 @@ def _usage_error(error: ErrorDetails) -> UsageError:
         return UsageError(field, value, "this field is unknown", _closest(error["loc"]))
     if kind.startswith("union_tag"):
         return _unknown_kind(field, error["input"])
-    if kind == "value_error":
-        return UsageError("deployment", "two fields", error["msg"].removeprefix("Value error, "))
+    if kind == TWO_SPELLINGS:
+        return UsageError(**error["ctx"])
     reason, hint = _COMPLAINTS.get(kind, (error["msg"].lower(), "see poolproof check --schema"))
     return UsageError(field, value, reason, hint)
 

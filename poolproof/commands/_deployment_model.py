@@ -14,6 +14,7 @@ from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic_core import PydanticCustomError
 
 from ..spec import Attention, ChunkedLocal, Deployment, FullAttention, Group, MLAAttention, SlidingWindow
 from ..spec.deployment import cache_is_legal
@@ -31,6 +32,9 @@ ALTERNATIVES: dict[str, tuple[str, ...]] = {
     "max_concurrent_batches": ("max_concurrent_batches", "async_scheduling"),
 }
 """The fields of a Deployment that may be spelled in more than one way, never in two at once."""
+
+TWO_SPELLINGS = "two_spellings"
+"""How pydantic's record of a field that is given twice is recognised."""
 
 SPELLINGS: dict[str, str] = {"context_parallel": "decode_context_parallel_size"}
 """The fields of a Deployment that a file spells differently."""
@@ -117,7 +121,12 @@ class DeploymentModel(_Model):
         for spellings in ALTERNATIVES.values():
             given = [name for name in spellings if getattr(self, name) is not None]
             if len(given) > 1:
-                raise ValueError(f"{given[0]} and {given[1]} say the same thing; keep one")
+                said = {
+                    "field": given[1],
+                    "value": getattr(self, given[1]),
+                    "reason": f"{given[0]} says the same thing",
+                }
+                raise PydanticCustomError(TWO_SPELLINGS, "two spellings", {**said, "hint": "keep one of them"})
         return self
 
     def deployment(self) -> Deployment:

@@ -72,6 +72,8 @@ def _reason(error: Exception) -> str:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         mark = error.problem_mark
         return f"line {mark.line + 1}, column {mark.column + 1}: {error.problem}"
+    if "integer string conversion" in str(error):
+        return "holds a number of thousands of digits"
     return re.sub(r"\s+", " ", str(error)) or type(error).__name__
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.markup import escape
 
+from ..oracle.verdict import Refuted
 from .records import CheckReport, Observation, Requirement, Run
 from .style import columns, headline_word
 
@@ -18,6 +19,7 @@ def check_text(report: CheckReport) -> Iterator[RenderableType]:
     """Lay the report out."""
     yield f"{headline_word(report.verdict)}  {escape(report.headline)}"
     yield f"  {escape(report.why)}"
+    yield from _witness(report)
     yield ""
     yield from _pool(report)
     for requirement in (report.boot, report.admission):
@@ -27,6 +29,13 @@ def check_text(report: CheckReport) -> Iterator[RenderableType]:
     yield from _unserved(report)
     yield from _runs(report)
     yield from _notes(report)
+
+
+def _witness(report: CheckReport) -> Iterator[str]:
+    """Show what the first two lines have not said already."""
+    if isinstance(report.verdict, Refuted):
+        said = {report.headline, report.why}
+        yield from (f"    [dim]{escape(fact)}[/]" for fact in report.verdict.witness.facts if fact not in said)
 
 
 def _pool(report: CheckReport) -> Iterator[str]:

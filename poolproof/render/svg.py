@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 
 from .records import CurvePoint, Curves
@@ -52,14 +52,15 @@ def to_svg(curves: Curves) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _curve(name: str, points: Iterable[CurvePoint], blocks: Callable[[CurvePoint], int], frame: _Frame) -> str:
+def _curve(name: str, points: Sequence[CurvePoint], blocks: Callable[[CurvePoint], int], frame: _Frame) -> str:
     """Draw a staircase: what a length needs holds for all lengths down to the previous one."""
     path: list[str] = []
     before = 0
-    for point in points:
-        height = frame.y(blocks(point))
-        path += [f"{frame.x(before)},{height}", f"{frame.x(point.tokens)},{height}"]
-        before = point.tokens
+    for point, following in zip(points, (*points[1:], None), strict=True):
+        if following is None or blocks(following) != blocks(point):
+            height = frame.y(blocks(point))
+            path += [f"{frame.x(before)},{height}", f"{frame.x(point.tokens)},{height}"]
+            before = point.tokens
     return f'<polyline class="{name}" points="{" ".join(path)}"/>'
 
 
@@ -95,7 +96,7 @@ def _axes(frame: _Frame) -> Iterator[str]:
 def _legend() -> Iterator[str]:
     for name, text, left in (
         ("demanded", "blocks that admission demands", 0),
-        ("held", "blocks that it then holds", 260),
+        ("held", "the most that the request ever holds", 300),
     ):
         x = _LEFT + left
         yield f'<polyline class="{name}" points="{x},42 {x + 26},42"/><text x="{x + 34}" y="46">{text}</text>'

@@ -1,0 +1,59 @@
+"""`prove`, `list` and `explain`: made from the registry, stable, honest about failure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from poolproof.proofs.registry import THEOREMS
+
+Command = Callable[..., Any]
+
+SOME = ["window_stays_within_cap", "window_with_any_lookahead_stays_within_cap"]
+
+
+def test_proving_shows_claims_covers_and_mutants(command: Command) -> None:
+    result = command("prove", *SOME, "--jobs", "1")
+    assert result.code == 0
+    assert result.headline.startswith("PROVED  1 theorems for all values; 1 false variants refuted; ")
+    assert "lookahead = 2" in result.out
+    assert "replayed on integers" in result.out
+    assert result.out.rstrip().endswith(f"replay  poolproof prove {' '.join(SOME)}")
+    assert "2 theorems in" in result.err
+
+
+def test_proofs_as_json_are_the_same_bytes_twice_and_with_more_jobs(command: Command) -> None:
+    once = command("prove", *SOME, "--jobs", "1", "--format", "json").out
+    assert once == command("prove", *SOME, "--jobs", "2", "--format", "json").out
+    theorems = json.loads(once)["theorems"]
+    assert [theorem["name"] for theorem in theorems] == SOME
+    assert [theorem["claim"]["kind"] for theorem in theorems] == ["proved", "refuted"]
+
+
+def test_a_family_is_selected_by_name(command: Command) -> None:
+    found = json.loads(command("list", "rounding", "--format", "json").out)["theorems"]
+    assert {entry["family"] for entry in found} == {"rounding"}
+    assert command("prove", "--family", "rounding", "--jobs", "1").code == 0
+
+
+def test_a_solver_that_gives_up_is_inconclusive(command: Command) -> None:
+    result = command("prove", "window_stays_within_cap", "--jobs", "1", "--rlimit", "100")
+    assert result.code == 3
+    assert "inconclusive" in result.headline
+
+
+def test_every_theorem_is_listed_and_explained(command: Command) -> None:
+    listed = json.loads(command("list", "--format", "json").out)["theorems"]
+    assert [entry["name"] for entry in listed] == [theorem.name for theorem in THEOREMS]
+    for theorem in THEOREMS:
+        result = command("explain", theorem.name)
+        assert result.code == 0
+        assert theorem.sentence in result.out.replace("\n", " ")
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_a_list_is_the_same_bytes_twice(command: Command, form: str) -> None:
+    assert command("list", "--format", form).out == command("list", "--format", form).out
