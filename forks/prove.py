@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -45,14 +45,27 @@ def prove_implementation(
         UsageError: There is no such property, or no such source.
     """
     chosen = _known(properties)
-    judgements: list[Judgement] = []
     with Implementation(source, patches=patches, on_progress=on_progress) as implementation:
-        for name in chosen:
-            if on_progress is not None:
-                on_progress(f"{implementation.source.origin}: {name}")
-            arguments = {"name": name, "block_sizes": list(block_sizes) if block_sizes is not None else None}
-            judgements += implementation.call(f"{__name__}:judge", arguments)
-    return judgements
+        return list(prove_running(implementation, chosen, block_sizes=block_sizes, on_progress=on_progress))
+
+
+def prove_running(
+    implementation: Implementation,
+    properties: Sequence[str] | None = None,
+    *,
+    block_sizes: Sequence[int] | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> Iterator[Judgement]:
+    """Decide properties of an implementation that is running, one after the other.
+
+    Raises:
+        UsageError: There is no such property.
+    """
+    for name in _known(properties):
+        if on_progress is not None:
+            on_progress(f"{implementation.source.origin}: {name}")
+        arguments = {"name": name, "block_sizes": None if block_sizes is None else list(block_sizes)}
+        yield from implementation.call(f"{__name__}:judge", arguments)
 
 
 def judge(core: Core, name: str, block_sizes: Sequence[int] | None = None) -> list[Judgement]:

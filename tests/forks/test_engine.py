@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -34,7 +36,8 @@ def conserved(snapshot: Snapshot, blocks: int) -> bool:
 
 def actions(seed: int) -> tuple[Submission | Step, ...]:
     """Make 1 to 4 requests of any length, with some steps between them."""
-    choose, made = random.Random(seed), []
+    choose = random.Random(seed)  # noqa: S311 - a reproducible choice
+    made: list[Submission | Step] = []
     for name in range(choose.randint(1, 4)):
         prompt = choose.randint(1, 50)
         made.append(Submission(str(name), prompt, choose.randint(1, 64 - prompt)))
@@ -45,12 +48,13 @@ def actions(seed: int) -> tuple[Submission | Step, ...]:
 @pytest.mark.parametrize("version", RELEASES)
 @pytest.mark.parametrize("seed", range(6))
 def test_blocks_are_neither_lost_nor_held_twice(release: Release, version: str, seed: int) -> None:
-    choose = random.Random(seed)
+    choose = random.Random(seed)  # noqa: S311 - a reproducible choice
     base = choose.choice([SMALL, FULL])
-    deployment = replace(base, max_concurrent_batches=choose.choice([1, 2, 3]), blocks=choose.randint(20, 40))
+    blocks = choose.randint(20, 40)
+    deployment = replace(base, max_concurrent_batches=choose.choice([1, 2, 3]), blocks=blocks)
     outcome = release(version).run(deployment, Scenario(actions(seed), snapshots=True))
     assert outcome.error is None
-    assert all(conserved(s, deployment.blocks) for s in outcome.snapshots)
+    assert all(conserved(s, blocks) for s in outcome.snapshots)
 
 
 @pytest.mark.parametrize("version", [OLD, "0.22.1", NEW])
@@ -67,7 +71,7 @@ def test_preemption_gives_blocks_back_and_the_request_resumes(release: Release, 
 
 @pytest.mark.parametrize("version", [OLD, NEW])
 def test_accepted_drafts_are_delivered(release: Release, version: str) -> None:
-    """Nine output tokens: one after the prompt, then one, two or four a step as none, one or three drafts are accepted."""
+    """Nine output tokens: one after the prompt, then one, two or four a step as 0, 1 or 3 drafts are accepted."""
     deployment = replace(FULL, lookahead=3)
     steps = {
         accept: len(release(version).run(deployment, Scenario((Submission("a", 4, 9),), accept=accept)).steps)
@@ -104,7 +108,7 @@ def test_abort_gives_everything_back(release: Release) -> None:
     scenario = Scenario((Submission("a", 60, 4), Step(), Abort("a")), snapshots=True)
     outcome = release(NEW).run(FULL, scenario)
     assert outcome.end == "done"
-    assert len(outcome.snapshots[-1].free) == FULL.blocks - 1
+    assert len(outcome.snapshots[-1].free) == 39
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])
@@ -166,3 +170,34 @@ def test_a_mutant_made_at_load_time_is_caught(release: Release) -> None:
         smaller = mutant.smallest_pool(SMALL)
     assert smaller == release(NEW).smallest_pool(SMALL) - 1
     assert (release(NEW).source.root / release(NEW).source.package / file).read_text() == text
+
+
+def test_a_fork_whose_root_package_has_another_name(release: Release, tmp_path: Path) -> None:
+    original = release("0.21.0").source
+    for file in (original.root / original.package).rglob("*.py"):
+        copy = tmp_path / "nova" / file.relative_to(original.root / original.package)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(re.sub(r"(?m)^(\s*(?:from|import) )vllm\b", r"\1nova", file.read_text()))
+    with Implementation(str(tmp_path)) as renamed:
+        outcomes = [i.run(SMALL, Scenario(actions(3), snapshots=True)) for i in (renamed, release("0.21.0"))]
+        assert renamed.source.package == "nova"
+    assert outcomes[0] == outcomes[1]
+
+
+def test_the_generation_of_the_model_runner_is_a_choice(release: Release) -> None:
+    deployment = replace(FULL, max_concurrent_batches=2)
+    with Implementation(release(NEW).source, runner=2) as second:
+        assert second.findings().assumed["model runner"] == "generation 2"
+        assert second.run(deployment, Scenario(actions(2))).end == "done"
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_start_up_that_never_accepts_is_not_searched_for_ever(release: Release, version: str) -> None:
+    """Two alike groups of one kind are one group to every release, so that boot cannot be asked about them."""
+    with pytest.raises(UnsupportedError, match="groups the layers of this deployment otherwise"):
+        release(version).smallest_pool(replace(FULL, groups=(Group(FullAttention(4), count=2),)))
+
+
+def test_a_number_that_was_not_given_is_asked_for(release: Release) -> None:
+    with pytest.raises(UsageError, match="blocks = none"):
+        release(NEW).boot(replace(FULL, blocks=None))

@@ -29,6 +29,11 @@ def load(toy: Toy) -> Iterator[Load]:
             del sys.modules[name]
 
 
+def lines(*text: str) -> str:
+    """Join the lines of a module."""
+    return "".join(f"{line}\n" for line in text)
+
+
 def test_the_root_package_is_never_run(load: Load) -> None:
     load({"__init__.py": "raise SystemExit('the engine starts')\n"})
 
@@ -36,7 +41,16 @@ def test_the_root_package_is_never_run(load: Load) -> None:
 def test_only_the_statement_that_binds_a_name_is_run(load: Load) -> None:
     core = load(
         {
-            "lazy.py": "import nowhere.at_all\nraise SystemExit\nA = 1\ndef f():\n    return A + helper()\ndef helper():\n    return B\nB = A + 1\n"
+            "lazy.py": lines(
+                "import nowhere.at_all",
+                "raise SystemExit",
+                "A = 1",
+                "def f():",
+                "    return A + helper()",
+                "def helper():",
+                "    return B",
+                "B = A + 1",
+            )
         }
     )
     assert core.module("lazy").f() == 3
@@ -54,27 +68,60 @@ def test_the_branch_for_type_checkers_is_not_taken(load: Load) -> None:
 
 
 def test_names_of_a_class_body_are_bound_first(load: Load) -> None:
-    text = "from dataclasses import dataclass\nfrom typing import ClassVar\n@dataclass\nclass C:\n    kind: ClassVar[str] = NAME\n    size: int = SIZE\nNAME = 'c'\nSIZE = len(NAME)\n"
+    text = lines(
+        "from dataclasses import dataclass",
+        "from typing import ClassVar",
+        "@dataclass",
+        "class C:",
+        "    kind: ClassVar[str] = NAME",
+        "    size: int = SIZE",
+        "NAME = 'c'",
+        "SIZE = len(NAME)",
+    )
     module = load({"lazy.py": text}).module("lazy")
     assert (module.C().size, module.C.kind) == (1, "c")
 
 
 def test_postponed_annotations_stay_postponed(load: Load) -> None:
-    text = "from __future__ import annotations\nfrom dataclasses import dataclass\nfrom typing import ClassVar\n@dataclass\nclass C:\n    kind: ClassVar[Absent] = 1\n    size: Absent = 2\n"
+    text = lines(
+        "from __future__ import annotations",
+        "from dataclasses import dataclass",
+        "from typing import ClassVar",
+        "@dataclass",
+        "class C:",
+        "    kind: ClassVar[Absent] = 1",
+        "    size: Absent = 2",
+    )
     assert load({"lazy.py": text}).module("lazy").C().size == 2
 
 
 def test_try_and_with_are_run_whole(load: Load) -> None:
-    text = "try:\n    import importlib.util\n    FOUND = importlib.util.find_spec('pytest') is not None\nexcept ImportError:\n    FOUND = None\n"
+    text = lines(
+        "try:",
+        "    import importlib.util",
+        "    FOUND = importlib.util.find_spec('pytest') is not None",
+        "except ImportError:",
+        "    FOUND = None",
+    )
     assert load({"lazy.py": text}).module("lazy").FOUND is False
 
 
 def test_star_imports_submodules_and_module_getattr(load: Load) -> None:
     files = {
-        "inner/__init__.py": "from .names import *\ndef __getattr__(name):\n    if name == 'made':\n        return 'made'\n    raise AttributeError(name)\n",
+        "inner/__init__.py": lines(
+            "from .names import *",
+            "def __getattr__(name):",
+            "    if name == 'made':",
+            "        return 'made'",
+            "    raise AttributeError(name)",
+        ),
         "inner/names.py": "starred = 1\n",
         "inner/other.py": "X = 2\n",
-        "v1/request.py": "from toyllm.inner import starred, other, made\nfrom toyllm.inner.names import *\nclass Request: pass\n",
+        "v1/request.py": lines(
+            "from toyllm.inner import starred, other, made",
+            "from toyllm.inner.names import *",
+            "class Request: pass",
+        ),
     }
     core = load(files)
     assert core.module("v1.request").starred == 1
@@ -126,7 +173,7 @@ def test_declarations_over_absent_packages_are_silent(load: Load) -> None:
 
 def test_a_decision_from_an_absent_package_is_loud_and_recorded(load: Load) -> None:
     core = load({"v1/request.py": DECLARED})
-    with pytest.raises(StubUsedError, match="numpy.prod"):
+    with pytest.raises(StubUsedError, match=r"numpy\.prod"):
         core.module("v1.request").decide()
     with pytest.raises(StubUsedError):
         core.module("v1.request").size()
@@ -192,7 +239,13 @@ def test_shims_compute_what_the_core_needs(load: Load) -> None:
 def test_a_forks_log_is_kept_and_not_printed(load: Load, capsys: pytest.CaptureFixture[str]) -> None:
     files = {
         "logger.py": "raise SystemExit\n",
-        "v1/request.py": "from toyllm.logger import init_logger\nlogger = init_logger(__name__)\nlogger.info_once('%d blocks', 3)\nlogger.warning('%d', 'x')\nclass Request: pass\n",
+        "v1/request.py": lines(
+            "from toyllm.logger import init_logger",
+            "logger = init_logger(__name__)",
+            "logger.info_once('%d blocks', 3)",
+            "logger.warning('%d', 'x')",
+            "class Request: pass",
+        ),
     }
     core = load(files)
     assert list(core.logger.messages) == ["info_once: 3 blocks", "warning: %d ['x']"]

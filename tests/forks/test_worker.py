@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import sys
 import time
 from collections.abc import Callable
@@ -213,3 +214,23 @@ def test_two_processes_hash_alike(toy: Toy) -> None:
         with imported(toy, "print(hash('text'), flush=True)") as implementation:
             outputs.add(implementation.printed)
     assert len(outputs) == 1
+
+
+CONNECT = """
+import socket
+try:
+    socket.create_connection(("127.0.0.1", {port}), 2)
+    print("connected", flush=True)
+except OSError:
+    print("refused", flush=True)
+"""
+
+
+def test_it_has_no_network_where_the_system_allows_that(toy: Toy) -> None:
+    """What the system does not restrict is said instead."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        imported(toy, CONNECT.format(port=server.getsockname()[1])) as implementation,
+    ):
+        printed, unenforced = implementation.printed.strip(), implementation.unenforced
+    assert printed == ("connected" if "it can reach the network" in unenforced else "refused")
