@@ -105,6 +105,7 @@ class Allocation:
         free_before: The free blocks when it was asked, before anything was recycled for it.
         taken: The blocks taken per group where the answer was yes.
         predicted: The blocks that the step was predicted to take where the answer was yes, if the engine shows it.
+        gate_passed: Where the answer to an admission was no: the gate had said yes, if the engine shows it.
     """
 
     name: str
@@ -113,6 +114,7 @@ class Allocation:
     free_before: int
     taken: tuple[int, ...] = ()
     predicted: int | None = None
+    gate_passed: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,17 +100,15 @@ def runs_out(turn: Turn) -> str | None:
     return None
 
 
-def passes_then_refuses(turn: Turn) -> str | None:
-    """Reach a request that passes the gate alone and is refused before its prompt is computed."""
+def gate_then_refused(turn: Turn) -> str | None:
+    """Reach a request that passes the gate and is refused the blocks of its first step in the same breath."""
     for allocation in turn.record.allocations:
-        view = turn.before.requests[allocation.name]
-        alone = len(turn.before.running) == 1 and turn.before.running[0] == allocation.name
-        if allocation.refused and not allocation.waiting and alone and view.computed < view.tokens - 1:
-            return f"{allocation.name} was admitted alone and is refused after {view.computed} of {view.tokens} tokens"
+        if allocation.refused and allocation.gate_passed:
+            return f"{allocation.name} passes the gate and is refused with {allocation.free_before} free"
     return None
 
 
-GOALS: dict[str, Check] = {check.__name__: check for check in (runs_out, passes_then_refuses)}
+GOALS: dict[str, Check] = {check.__name__: check for check in (runs_out, gate_then_refused)}
 """What can be searched for beside the invariants; a goal is no fault of an engine."""
 
 

@@ -74,12 +74,12 @@ class CacheManager:
         """
         name, free = request.name, self.free
         if waiting and not self.can_enter(request, spare):
-            return Allocation(name, waiting, refused=True, free_before=free)
+            return Allocation(name, waiting, refused=True, free_before=free, gate_passed=False)
         self.recycle(request)
         slots = self.slots(request, scheduled)
         predicted = self.coordinator.predicted(name, slots)
         if not self.can_allocate(predicted, spare):
-            return Allocation(name, waiting, refused=True, free_before=free)
+            return Allocation(name, waiting, refused=True, free_before=free, gate_passed=True if waiting else None)
         taken = self.coordinator.allocate(name, slots)
         return Allocation(name, waiting, refused=False, free_before=free, taken=taken, predicted=predicted)
 

@@ -183,7 +183,7 @@ def record_difference(left: StepRecord, right: StepRecord) -> tuple[str, object,
         if one != other:
             return (f"record.{field}", one, other)
     for one, other in zip(left.allocations, right.allocations, strict=False):
-        if one != _as_shown(other, one):
+        if _as_shown(one, other) != _as_shown(other, one):
             return ("record.allocations", one, other)
     if len(left.allocations) != len(right.allocations):
         return ("record.allocations", len(left.allocations), len(right.allocations))
@@ -191,8 +191,12 @@ def record_difference(left: StepRecord, right: StepRecord) -> tuple[str, object,
 
 
 def _as_shown(allocation: Allocation, beside: Allocation) -> Allocation:
-    """Hide a prediction that the other engine does not show."""
-    return allocation if beside.predicted is not None else replace(allocation, predicted=None)
+    """Hide what the other engine does not show."""
+    return replace(
+        allocation,
+        predicted=None if beside.predicted is None else allocation.predicted,
+        gate_passed=None if beside.gate_passed is None else allocation.gate_passed,
+    )
 
 
 def snapshot_difference(left: Snapshot, right: Snapshot) -> tuple[str, object, object] | None:
