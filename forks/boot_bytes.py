@@ -1,92 +1,75 @@
-"""Start a fork with layers and bytes, and compare groups, blocks, verdict and fitted length with a design's.
+"""Compare a fork's start-up with a design's: groups, blocks, verdict and fitted length, over drawn models and memory.
 
-Run as `python -m poolproof.forks.boot_bytes --release SPEC [--cases N] [--seed N]`.
+Run as `python -m poolproof.forks.boot_bytes --release SPEC [--cases N] [--seed N] [--design NAME]`.
 """
 
 from __future__ import annotations
 
-import copy
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from traceback import walk_tb
-from types import SimpleNamespace
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ..spec.deployment import Group
-from ..spec.design import named
-from ..spec.errors import PoolproofError, Reason, RefusedError, UnsupportedError
+from ..spec.design import DESIGNS, Design, named
+from ..spec.errors import PoolproofError, RefusedError, UsageError
 from ..spec.fitting import Fitted, Start, start
-from ..spec.layers import Layer
 from ..spec.shared import LayerGroup, own_page
-from .boot import planning
 from .byte_cases import drawn
-from .config import set_known, vllm_config
-from .inspection import accepts, call, has_field
-from .layer_specs import CLASSES, make_spec
-from .loader import Core
+from .implementation import Implementation
+from .layer_specs import CLASSES
+from .source import Source
 
-REASONS: Mapping[tuple[str, str], Reason] = {
-    ("ValueError", "_auto_fit_max_model_len"): Reason.NO_LENGTH,
-    ("NotImplementedError", "unify_kv_cache_spec_page_size"): Reason.PAGES,
-    ("AssertionError", "unify_kv_cache_spec_page_size"): Reason.PAGES,
-    ("AssertionError", "get_uniform_page_size"): Reason.PAGES,
-    ("NotImplementedError", "get_kv_cache_groups"): Reason.PAGES,
-    ("AssertionError", "page_size_bytes"): Reason.PADDING,
-    ("ValueError", "merge_window_sizes"): Reason.WINDOWS,
-    ("ValueError", "unify_hybrid_kv_cache_specs"): Reason.PROMOTION,
-    ("AssertionError", "unify_hybrid_kv_cache_specs"): Reason.PROMOTION,
-    ("ValueError", "_promote_local_kv_cache_specs"): Reason.PROMOTION,
-    ("TypeError", "replace_as"): Reason.PROMOTION_CRASH,
-    ("AssertionError", "max_memory_usage_bytes"): Reason.SHARDED_WINDOW,
-    ("AssertionError", "group_and_unify_kv_cache_specs"): Reason.TUPLES,
-    ("AssertionError", "_get_kv_cache_groups_uniform_groups"): Reason.TUPLES,
-    ("AssertionError", "merge"): Reason.MERGE,
-    ("ValueError", "validate_kv_cache_layout"): Reason.LAYOUT,
-    ("AssertionError", "compute_layout_strides"): Reason.LAYOUT,
-    ("AssertionError", "get_kv_cache_config_from_groups"): Reason.EMPTY_STAGE,
-    ("AssertionError", "_get_kv_cache_bytes_per_block"): Reason.EMPTY_STAGE,
-    ("ZeroDivisionError", "get_kv_cache_configs"): Reason.EMPTY_STAGE,
-    ("ZeroDivisionError", "get_kv_cache_config_from_groups"): Reason.EMPTY_STAGE,
-    ("AssertionError", "_get_packed_kv_cache_layout"): Reason.EMPTY_STAGE,
-    ("ValueError", "_get_kv_cache_config_deepseek_v4"): Reason.EMPTY_STAGE,
-    ("ZeroDivisionError", "cdiv"): Reason.EMPTY_STAGE,
-    ("AssertionError", "get_kv_cache_configs"): Reason.PARTITION,
-    ("AssertionError", "_check_exact_partition"): Reason.PARTITION,
-    ("StopIteration", "is_uniform_type"): Reason.PARTITION,
-}
-"""What a fork's refusal means, by the error and the function that raised it."""
-
-_LOGGED = re.compile(r"KV cache size: ([\d,]+) tokens")
-_CHECKS = {"No available memory": Reason.NO_MEMORY, "To serve at least one request": Reason.TOO_SMALL}
+WORKER = "poolproof.forks.byte_answers:answer_drawn"
+"""What answers beside the fork."""
 
 
-def answers(core: Core, design: str, seed: int, cases: Iterable[int]) -> list[dict[str, Any]]:
-    """Start the fork on drawn cases, in the process where it is loaded."""
-    return [answer(core, drawn(named(design), seed, number)) for number in cases]
+@dataclass(frozen=True)
+class Compared:
+    """Tell how one case came out.
+
+    Args:
+        case: Its number; with the seed it says all.
+        outcome: What the design makes of it: a number of groups, or a reason.
+        differences: Where the fork's answer is another one, in words.
+    """
+
+    case: int
+    outcome: str
+    differences: tuple[str, ...]
 
 
-def answer(core: Core, asked: Start) -> dict[str, Any]:
-    """Start the fork once, and say what came of it in the terms of `expected`.
+def compare(implementation: Implementation, design: Design, seed: int, cases: Iterable[int]) -> Iterator[Compared]:
+    """Start the fork and the design on the same cases.
 
     Raises:
-        UnsupportedError: The fork cannot describe a layer, or refuses in a way that is not known.
+        UnsupportedError: The fork cannot describe a layer, or refuses in a way whose meaning is not known.
     """
-    config, specs = _config(core, asked), {name: make_spec(core, x) for name, x in asked.model.layers.items()}
-    workers = [{name: copy.copy(specs[name]) for name in worker.layers} for worker in asked.workers]
-    try:
-        planned = _planned(core, config, workers, [worker.available for worker in asked.workers])
-    except PoolproofError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever the fork raises is its refusal, and an unknown one is an error
-        return {"refused": _reason(core, error).name}
-    return _described(core, config, planned)
+    for case in cases:
+        wanted = expected(drawn(design, seed, case), design)
+        found = implementation.call(WORKER, {"design": design.name, "seed": seed, "case": case})
+        yield Compared(case, _outcome(wanted), tuple(differences(found, wanted)))
 
 
-def expected(asked: Start, design: str) -> dict[str, Any]:
+def design_of(source: Source) -> Design:
+    """Find the design that describes the release which a source says it is: the newest that is not newer.
+
+    Raises:
+        UsageError: It does not say what it is, or is older than any design.
+    """
+    version = _numbers(source.version or "")
+    known = [(numbers, design) for design in DESIGNS if (numbers := _numbers(design.name.removeprefix("vllm-")))]
+    fitting = [pair for pair in known if pair[0] <= version]
+    if not fitting:
+        raise UsageError("release", source.origin, "its version names no design", "give one with --design")
+    return max(fitting, key=lambda pair: pair[0])[1]
+
+
+def expected(asked: Start, design: Design) -> dict[str, Any]:
     """Say what a design makes of a case."""
     try:
-        return _fitted(start(asked, named(design)))
+        return _fitted(start(asked, design))
     except RefusedError as refusal:
         return {"refused": refusal.reason.name}
 
@@ -102,6 +85,8 @@ def differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str
 
 
 def _fitted(fitted: Fitted) -> dict[str, Any]:
+    if not fitted.groups:
+        return {"groups": (), "blocks": fitted.blocks}
     return {
         "groups": tuple(tuple(map(_group, stage)) for stage in fitted.stages),
         "blocks": fitted.blocks,
@@ -116,87 +101,59 @@ def _group(group: LayerGroup) -> tuple[Any, ...]:
     return (group.names, kind, group.layer.cache.block_size, own_page(group))
 
 
-def _config(core: Core, asked: Start) -> Any:
-    """Build the fork's configuration, with what the deployment does not say."""
-    groups = tuple(Group(layer.cache) for layer in asked.model.layers.values())
-    config = vllm_config(core, replace(asked.deployment, groups=groups))
-    if asked.auto_fit:
-        config.model_config.original_max_model_len = -1
-    config.model_config.hf_config = SimpleNamespace(model_type="")
-    object.__setattr__(config.device_config, "device_type", "cuda")
-    set_known(config.scheduler_config, "disable_hybrid_kv_cache_manager", not asked.model.hybrid)
-    cache = config.cache_config
-    set_known(cache, "num_gpu_blocks_override", asked.override)
-    if has_field(type(cache), "kv_cache_layout"):
-        set_known(cache, "kv_cache_layout", asked.model.layout.value)
-    _set_modes(config, list(asked.model.layers.values()))
-    return config
+def _outcome(wanted: Mapping[str, Any]) -> str:
+    """Name an outcome; how many groups there are is told up to three."""
+    if "refused" in wanted:
+        return str(wanted["refused"])
+    count = len(wanted["groups"][0]) if wanted["groups"] else 0
+    return f"groups: {count}" if count < 4 else "groups: more"
 
 
-def _set_modes(config: Any, layers: list[Layer]) -> None:
-    for layer in layers:
-        kind = layer.cache.kind
-        if kind.startswith("mamba_") and has_field(type(config.cache_config), "mamba_cache_mode"):
-            set_known(config.cache_config, "mamba_cache_mode", kind.removeprefix("mamba_"))
-        if kind == "cross":
-            set_known(config.scheduler_config, "max_num_encoder_input_tokens", layer.cache.encoder_tokens)
+def _numbers(version: str) -> tuple[int, ...]:
+    parts = version.split(".")[:2]
+    return tuple(map(int, parts)) if len(parts) == 2 and all(part.isdigit() for part in parts) else ()
 
 
-def _planned(core: Core, config: Any, workers: list[dict[str, Any]], available: list[int]) -> list[Any]:
-    offered: dict[str, Any] = {"vllm_config": config, "kv_cache_specs": workers, "available_memory": available}
-    get_configs = planning(core, "get_kv_cache_configs")
-    if accepts(get_configs, "global_kv_cache_groups"):
-        offered["global_kv_cache_groups"] = call(planning(core, "get_global_kv_cache_groups"), offered)
-    planned: list[Any] = call(get_configs, offered)
-    return planned
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compare, print the differences and a summary, and return the exit code."""
+    asked = _parser().parse_args(arguments)
+    try:
+        with Implementation(asked.release, on_progress=_tell) as implementation:
+            design = named(asked.design) if asked.design else design_of(implementation.source)
+            compared = list(compare(implementation, design, asked.seed, range(asked.cases)))
+    except UsageError as error:
+        _tell(str(error))
+        return 2
+    except PoolproofError as error:
+        _tell(str(error))
+        return 3
+    return _report(asked, design, compared)
 
 
-def _described(core: Core, config: Any, planned: list[Any]) -> dict[str, Any]:
-    if not planned[0].kv_cache_groups:
-        return {"groups": (), "blocks": planned[0].num_blocks}
-    concurrency = planning(core, "get_max_concurrency_for_kv_cache_config")
-    return {
-        "groups": tuple(tuple(_fork_group(group) for group in plan.kv_cache_groups) for plan in planned),
-        "blocks": planned[0].num_blocks,
-        "max_model_len": config.model_config.max_model_len,
-        "concurrency": concurrency(config, planned[0]),
-        "tokens": _tokens(core, config, planned),
-    }
+def _report(asked: argparse.Namespace, design: Design, compared: Sequence[Compared]) -> int:
+    different = [case for case in compared if case.differences]
+    for case in different:
+        print(f"case {case.case} of seed {asked.seed}: {'; '.join(case.differences)}")
+    outcomes = Counter(case.outcome for case in compared)
+    print(f"{asked.release} against {design.name}: {len(different)} of {len(compared)} cases differ, seed {asked.seed}")
+    print(", ".join(f"{outcome} {count}" for outcome, count in sorted(outcomes.items())))
+    return 1 if different or not compared else 0
 
 
-def _fork_group(group: Any) -> tuple[Any, ...]:
-    spec = group.kv_cache_spec
-    name = type(spec).__name__
-    kind = "mixed" if name == "UniformTypeKVCacheSpecs" else name
-    return (tuple(group.layer_names), kind, spec.block_size, spec.page_size_bytes)
+def _tell(sentence: str) -> None:
+    print(sentence, file=sys.stderr)
 
 
-def _tokens(core: Core, config: Any, planned: list[Any]) -> int:
-    """Ask the fork for the tokens that the first worker reports, or read them from its boot log.
-
-    Raises:
-        UnsupportedError: It does neither.
-    """
-    capacity = planning(core, "get_kv_cache_capacity")
-    if capacity is not None:
-        return int(capacity(config, planned[0])[0])
-    logged = [found[1] for m in core.logger.messages if (found := _LOGGED.search(m))]
-    if len(logged) < len(planned):
-        raise UnsupportedError("the fork reports no number of tokens")
-    return int(logged[-len(planned)].replace(",", ""))
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m poolproof.forks.boot_bytes", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("--release", required=True, metavar="SPEC", help="a path, a wheel, or NAME==VERSION")
+    parser.add_argument("--design", metavar="NAME", help="compare with this design (default: the release's own)")
+    parser.add_argument("--cases", type=int, default=500, metavar="N")
+    parser.add_argument("--seed", type=int, default=1, metavar="N")
+    return parser
 
 
-def _reason(core: Core, error: Exception) -> Reason:
-    """Tell what a refusal means.
-
-    Raises:
-        UnsupportedError: Nobody has said what this error from this function means.
-    """
-    for words, reason in _CHECKS.items():
-        if isinstance(error, ValueError) and str(error).startswith(words):
-            return reason
-    function = [frame.f_code.co_name for frame, _ in walk_tb(error.__traceback__)][-1]
-    known = REASONS.get((type(error).__name__, function))
-    if known is None:
-        raise UnsupportedError(f"{type(error).__name__} in {function}: {error}") from error
-    return known
+if __name__ == "__main__":
+    sys.exit(main())

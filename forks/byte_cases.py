@@ -91,12 +91,14 @@ class _Draw:
         chosen = [sorts[pattern[i % len(pattern)]] for i in range(count)]
         if self.rng.random() < 0.5:
             chosen = [*sorts, *chosen]
+        if self.rng.random() < 0.02:
+            chosen = []
         layers = {f"layers.{i}.attn": layer for i, layer in enumerate(chosen)}
         layout = self.rng.choice(list(Layout)) if self.planning.layouts and self.rng.random() < 0.6 else Layout.LBHNC
         return Model(layers, hybrid=self.rng.random() < 0.75, layout=layout)
 
     def kinds(self) -> list[str]:
-        """Draw the kinds of the sorts; recurrent layers of one model share their mode, hidden states never stand alone."""
+        """Draw the kinds of the sorts: recurrent layers share their mode, hidden states never stand alone."""
         states = [kind for kind in self.planning.kinds if kind.startswith("mamba_")]
         mode = self.rng.choice(states)
         allowed = [kind for kind in self.planning.kinds if kind not in states] + [mode, mode]
@@ -139,7 +141,11 @@ class _Draw:
             return self.latent(kind)
         size = self.near(self.head_size, (2, 3))
         other = self.near(size, (2,)) if kind in self.planning.value_sizes else size
-        dtype = self.dtype if self.rng.random() < (1 + self.steadiness) / 2 else self.rng.choice(("bfloat16", "uint8", "float32"))
+        dtype = (
+            self.dtype
+            if self.rng.random() < (1 + self.steadiness) / 2
+            else self.rng.choice(("bfloat16", "uint8", "float32"))
+        )
         scales = 8 if self.planning.scales and self.rng.random() < 0.08 else 0
         strided = self.planning.strided and self.rng.random() < 0.3
         return Storage(self.near(self.heads, (2, 4)), size, other, dtype, scale_bytes=scales, strided=strided)
@@ -168,10 +174,15 @@ class _Draw:
         if isinstance(cache, MambaAlign) and "circular" in self.planning.kinds:
             cache = replace(cache, checkpoint=self.rng.choice((0, 0, 1)))
         attention = 2 * self.block * self.heads * self.head_size
-        states = ((self.rng.choice((attention, attention // 2, 4096, 1000)), self.dtype), (self.rng.choice((0, 64)), "float32"))
+        states = (
+            (self.rng.choice((attention, attention // 2, 4096, 1000)), self.dtype),
+            (self.rng.choice((0, 64)), "float32"),
+        )
         layer = Layer(cache, StateStorage(tuple(state for state in states if state[0])))
         held = known_page(layer)
-        target = known_page(Layer(FullAttention(self.block), Storage(self.heads, self.head_size, self.head_size, self.dtype)))
+        target = known_page(
+            Layer(FullAttention(self.block), Storage(self.heads, self.head_size, self.head_size, self.dtype))
+        )
         if target >= held and self.rng.random() < 0.6:
             layer = replace(layer, storage=replace(layer.storage, padded=target))
         return layer
@@ -202,13 +213,24 @@ class _Draw:
 
     def memory(self, model: Model, share: tuple[str, ...], deployment: Deployment) -> int:
         """Draw memory around what a worker needs: the borders of acceptance, and of one block more or less."""
+        needed, block = self.needed(model, share, deployment)
+        exact = (needed, needed - 1, needed + block, needed + block - 1, needed + 2 * block, needed + 3 * block + 1)
+        wide = (
+            self.rng.randint(needed, 4 * needed + 1),
+            self.rng.randint(0, needed + 1),
+            needed + block * self.rng.randint(1, 400),
+            10 * needed + 7,
+        )
+        return self.rng.choice((*exact, *wide, *wide, self.rng.choice((0, -5, 1))))
+
+    def needed(self, model: Model, share: tuple[str, ...], deployment: Deployment) -> tuple[int, int]:
+        """Ask what a worker needs and what a block takes, or make numbers up where the model is refused."""
         try:
-            stage = [projected(group, frozenset(share), self.design) for group in grouped(model, self.design)]
+            groups = grouped(model, self.design)
+            stage = [projected(group, frozenset(share), self.design) for group in groups]
             needed, block = bytes_required(stage, deployment, self.design), block_bytes(stage, self.design)
         except RefusedError:
-            needed, block = self.rng.randint(1, 10**8), 4096
+            return self.rng.randint(1, 10**8), 4096
         if not (isinstance(needed, int) and isinstance(block, int)):
             raise TypeError("memory is drawn around known numbers only")
-        exact = (needed, needed - 1, needed + block, needed + block - 1, needed + 2 * block, needed + 3 * block + 1)
-        wide = (self.rng.randint(needed, 4 * needed + 1), self.rng.randint(0, needed + 1), needed + block * self.rng.randint(1, 400), 10 * needed + 7)
-        return self.rng.choice((*exact, *wide, *wide, self.rng.choice((0, -5, 1))))
+        return needed, block

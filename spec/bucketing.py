@@ -70,9 +70,10 @@ def with_hidden(groups: list[LayerGroup], hidden: dict[str, Layer], planning: Pl
     """
     if not hidden:
         return groups
-    if planning.hidden is Hidden.ENLARGING:
-        groups = _enlarged(groups, max(_token_bytes(layer) for layer in hidden.values()))
     page = known_page(groups[0].layer)
+    if planning.hidden is Hidden.ENLARGING:
+        factor = max(cdiv(_token_bytes(layer), page) for layer in hidden.values())
+        groups, page = [_enlarged(group, factor) for group in groups], page * factor
     common = math.gcd(*(known_block(group.layer) for group in groups))
     for name, layer in hidden.items():
         fitting = max(page // _token_bytes(layer), 1)
@@ -82,13 +83,9 @@ def with_hidden(groups: list[LayerGroup], hidden: dict[str, Layer], planning: Pl
     return groups
 
 
-def _enlarged(groups: list[LayerGroup], token: int) -> list[LayerGroup]:
-    """Multiply every block so that a page holds at least one token of the hidden states."""
-    page = known_page(groups[0].layer)
-    if token <= page:
-        return groups
-    factor = cdiv(token, page)
-    return [replace(group, members=(_scaled(group.layer, factor),)) for group in groups]
+def _enlarged(group: LayerGroup, factor: int) -> LayerGroup:
+    """Multiply a block so that a page holds at least one token of the hidden states; a state's page stays as it is."""
+    return replace(group, members=(_scaled(group.layer, factor),))
 
 
 def _scaled(layer: Layer, factor: int) -> Layer:

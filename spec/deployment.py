@@ -90,6 +90,10 @@ _LEAST_OF_CACHE: dict[str, tuple[int, str]] = {
     "window": (1, "a token attends at least to itself"),
     "chunk": (1, "a chunk holds at least one token"),
     "extra_retained": (0, "retained tokens cannot be negative"),
+    "speculative": (0, "speculated states cannot be negative"),
+    "checkpoint": (0, "checkpoint states cannot be negative"),
+    "encoder_tokens": (0, "an encoder's output cannot be negative"),
+    "sink": (0, "sink tokens cannot be negative"),
 }
 
 _LEAST_OF_DEPLOYMENT: dict[str, tuple[int, str]] = {

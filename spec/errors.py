@@ -65,7 +65,7 @@ class Reason(StrEnum):
     TUPLES = "latent layers do not form tuples"
     MERGE = "the layers of a group cannot be merged"
     LAYOUT = "the memory layout cannot hold these pages"
-    EMPTY_STAGE = "a worker has no layer"
+    EMPTY_STAGE = "a worker has no layer, or no block"
     PARTITION = "a layer is in no group"
 
 

@@ -16,7 +16,9 @@ from .memory import (
     block_bytes,
     blocks_from,
     bytes_required,
+    carved_bytes,
     layers_required,
+    one_mixed,
     own_pages_block,
     refuse_sharded_window,
 )
@@ -43,6 +45,7 @@ class Fitted:
 
     Args:
         groups: The groups of the whole model.
+        stages: The groups of each worker, cut down to its layers.
         blocks: The blocks of the pool, null block included.
         max_model_len: The greatest length, fitted to the memory where that was asked for.
         concurrency: The requests of the greatest length that the boot log reports per pool.
@@ -50,6 +53,7 @@ class Fitted:
     """
 
     groups: tuple[LayerGroup, ...]
+    stages: tuple[tuple[LayerGroup, ...], ...]
     blocks: int
     max_model_len: int
     concurrency: float
@@ -90,19 +94,19 @@ def start(asked: Start, design: Design) -> Fitted:
     if design.planning.partition_first:
         _check_partition(groups, asked.model.layers)
     if not groups:
-        return Fitted((), 1, _number(asked.deployment.max_model_len), 0.0, 0)
+        return Fitted((), (), 1, _number(asked.deployment.max_model_len), 0.0, 0)
     stages = [[projected(group, frozenset(worker.layers), design) for group in groups] for worker in asked.workers]
     memory = _lent(asked, stages, design)
     deployment = _fitted(asked, stages, memory, design)
     if design.planning.check is not Check.LAYERS:
-        for stage, available in zip(stages, _checked(stages, memory, design), strict=True):
+        for stage, available in zip(stages, _checked(asked.model, stages, memory, design), strict=True):
             _check(available, _required(stage, deployment, design))
-    blocks = min(_blocks(asked, *pair, design) for pair in zip(asked.workers, stages, memory, strict=True))
+    blocks = [_blocks(asked, *pair, design) for pair in zip(asked.workers, stages, memory, strict=True)]
     return _report(groups, stages, blocks, deployment, design)
 
 
 def fits(available: Term, groups: Sequence[LayerGroup], deployment: Deployment, design: Design) -> Truth:
-    """Say whether a worker's memory passes the startup check, a block being lent to the null block where boot does so."""
+    """Say whether a worker's memory passes the startup check; where boot reserves the null block, its bytes are lent."""
     lent = block_bytes(groups, design) if design.boot_reserves_null else 0
     return bytes_required(groups, deployment, design) <= available - lent
 
@@ -164,9 +168,14 @@ def _refuse_nothing(available: int) -> None:
 def _required(stage: Sequence[LayerGroup], deployment: Deployment, design: Design) -> Callable[[], int]:
     """Defer the bytes that one worker needs: memory that is not there is refused before a formula is asked."""
 
+    members = [member for group in stage for member in group.members]
+
     def required() -> int:
-        refuse_sharded_window([member for group in stage for member in group.members], deployment)
-        return _number(bytes_required(stage, deployment, design))
+        if design.planning.check is Check.GROUPS and one_mixed(stage):
+            refuse_sharded_window(members, deployment)
+        needed = _number(bytes_required(stage, deployment, design))
+        refuse_sharded_window(members, deployment)
+        return needed
 
     return required
 
@@ -181,19 +190,26 @@ def _lent(asked: Start, stages: Sequence[Sequence[LayerGroup]], design: Design) 
     """Take each worker's memory, or what an override makes of it where the check looks at overrides."""
     if asked.override is None or not design.boot_checks_override:
         return [worker.available for worker in asked.workers]
-    return [asked.override * _block(stage, design) for stage in stages]
+    return [asked.override * _some(_block(asked.model, stage, design)) for stage in stages]
 
 
-def _checked(stages: Sequence[Sequence[LayerGroup]], memory: Sequence[int], design: Design) -> list[int]:
+def _checked(model: Model, stages: Sequence[Sequence[LayerGroup]], memory: Sequence[int], design: Design) -> list[int]:
     """Take off the block that the null block takes, where boot counts it."""
     if not design.boot_reserves_null:
         return list(memory)
-    return [available - _block(stage, design) for stage, available in zip(stages, memory, strict=True)]
+    return [available - _block(model, stage, design) for stage, available in zip(stages, memory, strict=True)]
 
 
-def _block(stage: Sequence[LayerGroup], design: Design) -> int:
+def _block(model: Model, stage: Sequence[LayerGroup], design: Design) -> int:
+    """Count the bytes of a block on one worker, and try the layout where a design does so for that."""
     block = _number(block_bytes(stage, design))
-    if block == 0 and design.planning.empty_strip_refused:
+    if design.planning.layout_first and (block or not model.layout.block_outermost):
+        _check_layout(model.layout, stage, design)
+    return _some(block) if design.planning.empty_strip_refused else block
+
+
+def _some(block: int) -> int:
+    if block == 0:
         raise RefusedError(Reason.EMPTY_STAGE, "a block has no bytes")
     return block
 
@@ -204,10 +220,10 @@ def _fitted(asked: Start, stages: Sequence[Sequence[LayerGroup]], memory: Sequen
     Source: vLLM `_auto_fit_max_model_len` (0.19.1 and later).
     """
     if not (asked.auto_fit and design.planning.auto_fits):
-        _checked(stages, memory, design)
+        _checked(asked.model, stages, memory, design)
         return asked.deployment
     most = _number(asked.deployment.max_model_len)
-    rooms = zip(stages, _checked(stages, memory, design), strict=True)
+    rooms = zip(stages, _checked(asked.model, stages, memory, design), strict=True)
     length = min(most, *(_longest(stage, room, asked.deployment, design) for stage, room in rooms))
     if length <= 0:
         raise RefusedError(Reason.NO_LENGTH, "one token does not fit")
@@ -226,11 +242,10 @@ def _blocks(asked: Start, worker: Worker, stage: Sequence[LayerGroup], available
     own = _own(asked, worker)
     if sum(len(group.names) for group in stage) != len(own):
         raise RefusedError(Reason.PARTITION, "a worker's layers are in no group")
-    block = _number(own_pages_block(stage, own)) if design.planning.checks_pages else _block(stage, design)
-    if block == 0:
-        raise RefusedError(Reason.EMPTY_STAGE, "a block has no bytes")
+    block = own_pages_block(stage, own) if design.planning.checks_pages else carved_bytes(stage, design)
     _check_layout(asked.model.layout, stage, design)
-    return asked.override if asked.override is not None else _number(blocks_from(available, block))
+    given = _number(blocks_from(available, _some(_number(block))))
+    return given if asked.override is None else asked.override
 
 
 def _check_layout(layout: Layout, stage: Sequence[LayerGroup], design: Design) -> None:
@@ -241,7 +256,7 @@ def _check_layout(layout: Layout, stage: Sequence[LayerGroup], design: Design) -
     if not design.planning.layouts:
         return
     layers = [group.layer_of(name) for group in stage for name in group.names]
-    several = len({page_bytes(layer) for layer in layers}) > 1
+    several = len({page_bytes(layer) for layer in layers}) != 1
     if several and (not layout.page_compact or (len(stage) > 1 and layout.layer_outermost)):
         raise RefusedError(Reason.LAYOUT, f"{layout} holds pages of one size only")
     if not layout.page_compact and any(map(_padded_heads, layers)):
@@ -255,15 +270,21 @@ def _padded_heads(layer: Layer) -> bool:
 def _report(
     groups: Sequence[LayerGroup],
     stages: Sequence[Sequence[LayerGroup]],
-    blocks: int,
+    own: Sequence[int],
     deployment: Deployment,
     design: Design,
 ) -> Fitted:
+    blocks = min(own)
+    if design.planning.cuts_pools and 0 in own:
+        raise RefusedError(Reason.EMPTY_STAGE, "a worker's memory gives no block")
+    if design.planning.concurrency_in_bytes and not all(any(group.names for group in stage) for stage in stages):
+        raise RefusedError(Reason.EMPTY_STAGE, "a concurrency is reported for a worker without a layer")
     rate = concurrency(stages[0], blocks, deployment, design)
     length = _number(deployment.max_model_len)
+    logged = own[0] if design.planning.worker_logs else blocks
     in_blocks = design.planning.tokens_in_blocks
-    tokens = _logged_in_blocks(stages[0], blocks, deployment) if in_blocks else int(rate * length)
-    return Fitted(tuple(groups), blocks, length, rate, tokens)
+    tokens = _logged_in_blocks(stages[0], logged, deployment) if in_blocks else int(rate * length)
+    return Fitted(tuple(groups), tuple(map(tuple, stages)), blocks, length, rate, tokens)
 
 
 def _logged_in_blocks(groups: Sequence[LayerGroup], blocks: int, deployment: Deployment) -> int:

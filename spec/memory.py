@@ -19,11 +19,24 @@ def block_bytes(groups: Sequence[LayerGroup], design: Design) -> Term:
 
     Source: vLLM `_pool_bytes_per_block` (0.20.2 and later), `get_num_blocks` before.
     """
-    if _one_mixed(groups):
+    if not groups:
+        return 0
+    if one_mixed(groups) and design.planning.check is not Check.BLOCKS:
         return own_page(groups[0])
     if _all_mixed(groups) and design.planning.strip is not Strip.WIDEST:
         return _strip_bytes(groups, design.planning)
     return widest(groups)
+
+
+def carved_bytes(groups: Sequence[LayerGroup], design: Design) -> Term:
+    """Count the bytes by which memory is divided: a block's, but that tuples are counted on the layers present.
+
+    Source: vLLM `_get_kv_cache_config_deepseek_v4` (0.20.2 to 0.22.1), which differs where a stage lacks a group.
+    """
+    if design.planning.strip is Strip.TUPLES and _all_mixed(groups) and not one_mixed(groups):
+        repeats = max(max(_present_counts(group).values(), default=0) for group in groups)
+        return sum(page_counts(groups[0])) * repeats
+    return block_bytes(groups, design)
 
 
 def widest(groups: Sequence[LayerGroup]) -> Term:
@@ -59,7 +72,9 @@ def bytes_required(groups: Sequence[LayerGroup], deployment: Deployment, design:
 
     Source: vLLM `_max_memory_usage_bytes_from_groups` (0.19.1 and later). The null block is not among them.
     """
-    if design.planning.check is Check.GROUPS and _one_mixed(groups):
+    if not groups:
+        return 0
+    if design.planning.check is Check.GROUPS and one_mixed(groups):
         return layers_required(groups[0].members, deployment, design)
     blocks = total(blocks_required(group, deployment, design) for group in groups)
     if design.planning.check is Check.GROUPS and _all_mixed(groups):
@@ -83,24 +98,25 @@ def refuse_sharded_window(layers: Sequence[Layer], deployment: Deployment) -> No
         raise RefusedError(Reason.SHARDED_WINDOW, f"over {deployment.context_parallel} ranks")
 
 
+def one_mixed(groups: Sequence[LayerGroup]) -> bool:
+    """Tell whether there is one group, whose pages may differ."""
+    return len(groups) == 1 and groups[0].mixed
+
+
 def own_pages_block(groups: Sequence[LayerGroup], own: Mapping[str, Layer]) -> Term:
     """Count the bytes of a block from a worker's own layers, as they were before any promotion.
 
     Source: vLLM 0.11.0, `get_kv_cache_config_from_groups`.
 
     Raises:
-        RefusedError: Their pages differ, or the worker has none.
+        RefusedError: They have not exactly one page size; a worker without a layer has none.
     """
-    if _one_mixed(groups):
+    if one_mixed(groups):
         return own_page(groups[0])
     pages = {known_page(layer) for layer in own.values()}
     if len(pages) != 1:
-        raise RefusedError(Reason.PAGES if pages else Reason.EMPTY_STAGE, f"pages of {sorted(pages)} bytes")
+        raise RefusedError(Reason.PAGES, f"pages of {sorted(pages)} bytes")
     return pages.pop() * max(len(group.names) for group in groups)
-
-
-def _one_mixed(groups: Sequence[LayerGroup]) -> bool:
-    return len(groups) == 1 and groups[0].mixed
 
 
 def _all_mixed(groups: Sequence[LayerGroup]) -> bool:

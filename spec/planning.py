@@ -99,6 +99,7 @@ class Planning:
         hidden: How hidden-state layers join.
         strip: The bytes of a block where groups hold several page sizes.
         layouts: The memory layout is chosen, and not every one can hold pages of several sizes.
+        layout_first: The layout is tried before memory is looked at.
         empty_strip_refused: A worker without a layer is refused before its memory is checked.
         partition_first: A layer in no group is refused before memory is looked at.
         check: What the startup check compares.
@@ -106,6 +107,8 @@ class Planning:
         checks_pages: A worker's own layers must have one page size, as they were before any promotion.
         auto_fits: The greatest length can be fitted to the memory.
         concurrency_in_bytes: The reported concurrency divides bytes by the first group's page.
+        cuts_pools: Every pool is cut to the smallest, which fails where that has no block.
+        worker_logs: The first worker logs what its own memory gives, not what the pool has.
         tokens_in_blocks: The logged tokens are blocks per group times the smallest block.
     """
 
@@ -134,13 +137,16 @@ class Planning:
     hidden: Hidden = Hidden.ENLARGING
     strip: Strip = Strip.WIDEST
     layouts: bool = True
-    empty_strip_refused: bool = False
+    layout_first: bool = True
+    empty_strip_refused: bool = True
     partition_first: bool = True
     check: Check = Check.BLOCKS
     projects: bool = True
     checks_pages: bool = False
     auto_fits: bool = True
     concurrency_in_bytes: bool = False
+    cuts_pools: bool = False
+    worker_logs: bool = False
     tokens_in_blocks: bool = False
 
 
@@ -151,7 +157,7 @@ PLANNING_030 = replace(
     kinds=(*_LATER, "mamba_all"),
     promotes=("sliding_window", "chunked_local", "sliding_window_mla"),
     packs_by_name=True,
-    empty_strip_refused=True,
+    layout_first=False,
     partition_first=False,
 )
 
@@ -168,6 +174,7 @@ PLANNING_028 = replace(
     layouts=False,
     empty_strip_refused=False,
     check=Check.GROUPS,
+    cuts_pools=True,
 )
 
 PLANNING_025 = replace(
@@ -227,4 +234,6 @@ PLANNING_011 = replace(
     projects=False,
     checks_pages=True,
     auto_fits=False,
+    cuts_pools=False,
+    worker_logs=True,
 )

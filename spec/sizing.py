@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .arithmetic import Term, Truth, cdiv, maximum, total
 from .attention import Attention
 from .deployment import Deployment
 from .design import Design
+from .states import MambaNone
 
 
 def budget(deployment: Deployment, design: Design) -> Term:
@@ -21,13 +24,20 @@ def budget(deployment: Deployment, design: Design) -> Term:
 def group_requirement(cache: Attention, deployment: Deployment, design: Design) -> Term:
     """Count the blocks that boot reserves in one group for one request of the greatest length.
 
-    Source: vLLM `<Spec>.max_memory_usage_bytes` over the page size. A recycling kind is not sharded by context
-    parallelism; the engine refuses that combination.
+    Source: vLLM `<Spec>.max_memory_usage_bytes` over the page size. Only kinds that keep every token are sharded by
+    context parallelism; the engine refuses it for a sliding window.
     """
     length = deployment.max_model_len
-    if cache.recycles:
-        return cache.bound(budget(deployment, design), length)
-    return cache.bound(budget(deployment, design), cdiv(length, deployment.context_parallel))
+    if cache.sharded:
+        length = cdiv(length, deployment.context_parallel)
+    return _as_counted(cache, design).bound(budget(deployment, design), length)
+
+
+def _as_counted(cache: Attention, design: Design) -> Attention:
+    """Leave out the speculated states that a design's boot forgets."""
+    if isinstance(cache, MambaNone) and cache.kind not in design.planning.speculated_states:
+        return replace(cache, speculative=0)
+    return cache
 
 
 def request_requirement(deployment: Deployment, design: Design) -> Term:
