@@ -5,10 +5,12 @@ from .engine import ForkEngine
 from .findings import Findings
 from .implementation import ForkRaisedError, Implementation, Limits, WorkerDiedError
 from .loader import SHIMS, Core, load_core
+from .prove import PROPERTIES, prove_implementation, prove_running
 from .scenario import Abort, Outcome, Scenario, Step
 from .source import IndexUnreachableError, Source, resolve
 
 __all__ = [
+    "PROPERTIES",
     "SHIMS",
     "Abort",
     "Boot",
@@ -25,5 +27,7 @@ __all__ = [
     "Step",
     "WorkerDiedError",
     "load_core",
+    "prove_implementation",
+    "prove_running",
     "resolve",
 ]

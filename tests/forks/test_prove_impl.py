@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable
 
@@ -26,6 +27,7 @@ FORGETTING_IT = [version for version in WITH_GATE if version not in COUNTING_THE
 
 INTERFACE = "v1/kv_cache_interface.py"
 MANAGERS = "v1/core/single_type_kv_cache_manager.py"
+SLIDES = "num_computed_tokens - self.sliding_window + 1)"
 WITHOUT_PLUS_ONE = (
     INTERFACE,
     "return cdiv(num_tokens, self.block_size) + 1",
@@ -203,7 +205,7 @@ def test_a_window_that_slides_too_far_is_refuted() -> None:
 
 
 def test_a_window_that_slides_too_late_is_refuted() -> None:
-    patch = (MANAGERS, "num_computed_tokens - self.sliding_window + 1)", "num_computed_tokens - self.sliding_window)")
+    patch = (MANAGERS, SLIDES, SLIDES.replace(" + 1", ""))
     found = one(changed("0.21.0", ["tokens_out_of_the_window_are_skipped"], patch), "sliding window")
     assert isinstance(found.verdict, Refuted)
     safe = one(changed("0.21.0", ["skipped_tokens_are_out_of_the_window"], patch), "sliding window")
@@ -223,56 +225,57 @@ def test_a_scheduler_that_forgets_the_budget_is_refuted() -> None:
     assert refuted(one(found, "full", "sliding window", batches="1"))["window"] == 1
 
 
-def test_an_optional_parameter_that_nobody_foresaw_is_left_alone_and_told() -> None:
-    patch = (
-        INTERFACE,
-        "    sliding_window: int\n    head_size_v: int = None  # type: ignore[assignment]\n",
-        "    sliding_window: int\n    head_size_v: int = None  # type: ignore[assignment]\n    margin: int = 0\n",
-    )
-    parameter = (
-        INTERFACE,
-        "self.sliding_window - 1 + max_num_batched_tokens, max_model_len",
-        "_seen(self.sliding_window - 1 + max_num_batched_tokens) + self.margin, max_model_len",
-    )
+def edited(file: str, edit: Callable[[str], str], version: str = "0.21.0") -> tuple[str, str, str]:
+    """Make a patch of a whole file of a release."""
+    source = released(version)
+    text = (source.root / source.package / file).read_text()
+    assert edit(text) != text
+    return file, text, edit(text)
+
+
+def with_helper(text: str) -> str:
+    """Give the window a field, and the cap a helper that branches on its argument."""
     helper = (
-        INTERFACE,
-        "@dataclass(frozen=True)\nclass KVCacheSpec:",
-        "def _seen(tokens):\n    return tokens if tokens > 0 else 0\n\n\n@dataclass(frozen=True)\nclass KVCacheSpec:",
+        "def _seen(tokens):\n    return tokens if tokens > 0 else 0\n\n\n@dataclass(frozen=True)\nclass KVCacheSpec"
     )
-    found = one(changed("0.21.0", ["cap_covers_held"], patch, parameter, helper), "sliding window")
+    text = text.replace("@dataclass(frozen=True)\nclass KVCacheSpec", helper, 1)
+    text = text.replace(
+        "    sliding_window: int\n    head_size_v", "    sliding_window: int\n    margin: int = 0\n    head_size_v"
+    )
+    return text.replace("self.sliding_window - 1 + max_num", "_seen(self.sliding_window - 1) + self.margin + max_num")
+
+
+def with_parameter(declaration: str) -> Callable[[str], str]:
+    """Add a parameter to the cap methods."""
+    method = re.compile(r"(def max_admission_blocks_per_request\(\s*self,.*?max_model_len: int)", re.DOTALL)
+    return lambda text: method.sub(rf"\1, {declaration}", text)
+
+
+def passing_it(text: str) -> str:
+    """Pass the new parameter wherever the cap methods are called."""
+    return re.sub(r"(\.max_admission_blocks_per_request\()", r"\1reserve=0, ", text)
+
+
+def test_a_field_and_a_helper_that_nobody_foresaw_are_executed() -> None:
+    found = one(changed("0.21.0", ["cap_covers_held"], edited(INTERFACE, with_helper)), "sliding window")
     assert isinstance(found.verdict, Proved)
 
 
-CAP = "    def max_admission_blocks_per_request(\n        self, max_num_batched_tokens: int, max_model_len: int\n    ) -> int:"
-KPOOL = '        """Per-request admission cap, in blocks.\n\n        Single source of truth for both startup pool sizing\n        (`max_memory_usage_bytes`) and the runtime admission gate. Per-request'
-
-
-def with_parameter(declaration: str) -> tuple[str, str, str]:
-    """Add a parameter to the cap method of the sliding window."""
-    return (
-        INTERFACE,
-        f"{CAP}\n{KPOOL}",
-        f"{CAP.replace('max_model_len: int', f'max_model_len: int, {declaration}')}\n{KPOOL}",
-    )
-
-
-def test_an_optional_parameter_of_the_cap_is_named() -> None:
-    found = one(changed("0.21.0", ["cap_covers_held"], with_parameter("reserve: int = 0")), "sliding window")
+def test_an_optional_parameter_is_left_at_its_default_and_named() -> None:
+    patch = edited(INTERFACE, with_parameter("reserve: int = 0"))
+    found = one(changed("0.21.0", ["cap_covers_held"], patch), "sliding window")
     assert isinstance(found.verdict, Proved)
     assert "SlidingWindowSpec.max_admission_blocks_per_request: reserve is left at its default" in found.assumed
 
 
-def test_a_required_parameter_of_the_cap_is_unsupported_and_named() -> None:
-    callers = [
-        (
-            INTERFACE,
-            "        return max_blocks * self.page_size_bytes\n\n\n@dataclass(frozen=True, kw_only=True)\nclass SlidingWindowMLASpec",
-            "        return max_blocks * self.page_size_bytes\n\n\n@dataclass(frozen=True, kw_only=True)\nclass SlidingWindowMLASpec",
-        ),
-    ]
-    found = one(changed("0.21.0", ["cap_covers_held"], with_parameter("reserve: int"), *callers), "sliding window")
-    assert isinstance(found.verdict, Unsupported)
-    assert "reserve" in found.verdict.what
+def test_a_required_parameter_is_unsupported_and_named() -> None:
+    interface = edited(INTERFACE, lambda text: passing_it(with_parameter("reserve: int")(text)))
+    found = changed("0.21.0", ["cap_covers_held", "boot_covers_gate"], interface, edited(MANAGERS, passing_it))
+    cap = one((j for j in found if j.name == "cap_covers_held"), "sliding window")
+    assert isinstance(cap.verdict, Unsupported)
+    assert "reserve" in cap.verdict.what
+    gate = one((j for j in found if j.name == "boot_covers_gate"), "full", "sliding window", batches="1")
+    assert isinstance(gate.verdict, Refuted), "the fork's own callers know the parameter"
 
 
 def test_a_loop_over_tokens_is_named_with_its_place() -> None:
