@@ -8,7 +8,17 @@ from functools import partial
 
 from ..spec.admission import charged, rank_block_size
 from ..spec.arithmetic import Term
-from ..spec.attention import Attention, blocks_for, recycled
+from ..spec.attention import (
+    Attention,
+    ChunkedLocal,
+    FullAttention,
+    HiddenState,
+    MLAAttention,
+    SlidingWindow,
+    SlidingWindowMLA,
+    blocks_for,
+    recycled,
+)
 from ..spec.deployment import Deployment
 from ..spec.design import Design
 from .engine import NULL_BLOCK
@@ -16,6 +26,17 @@ from .pool import BlockPool, PoolError
 
 Count = Callable[[int], int]
 """A formula of one number of tokens, in blocks."""
+
+
+KINDS: tuple[type[Attention], ...] = (
+    FullAttention,
+    MLAAttention,
+    HiddenState,
+    SlidingWindow,
+    SlidingWindowMLA,
+    ChunkedLocal,
+)
+"""The kinds whose blocks follow from counts of tokens alone: those that the oracle serves."""
 
 
 class Rules:

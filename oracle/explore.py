@@ -108,7 +108,12 @@ def gate_then_refused(turn: Turn) -> str | None:
     return None
 
 
-GOALS: dict[str, Check] = {check.__name__: check for check in (runs_out, gate_then_refused)}
+def raises(turn: Turn) -> str | None:
+    """Reach a step in which the engine raises."""
+    return turn.record.error
+
+
+GOALS: dict[str, Check] = {check.__name__: check for check in (runs_out, gate_then_refused, raises)}
 """What can be searched for beside the invariants; a goal is no fault of an engine."""
 
 

@@ -11,6 +11,7 @@ from ..spec.design import Design
 from ..spec.errors import UnsupportedError, UsageError
 from ..spec.sizing import boot_accepts, boot_requirement
 from .batch import Batch
+from .cache import KINDS
 from .engine import NULL_BLOCK, RequestView, Snapshot, Status, StepRecord, Submission
 from .manager import CacheManager
 from .pool import PoolError
@@ -157,6 +158,9 @@ def boot(deployment: Deployment, design: Design, *, priority: bool = False, forc
     validate(deployment)
     if deployment.prefix_caching:
         raise UnsupportedError("prefix caching in the oracle")
+    for cache in deployment.caches():
+        if type(cache) not in KINDS:
+            raise UnsupportedError(f"a {cache.kind} cache in the oracle")
     blocks = deployment.blocks
     if blocks is None:
         return Oracle(replace(deployment, blocks=boot_requirement(deployment, design)), design, priority=priority)

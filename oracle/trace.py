@@ -7,17 +7,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeAlias
 
-from ..spec.attention import Attention, ChunkedLocal, FullAttention, MLAAttention, SlidingWindow
+from ..spec.attention import Attention
 from ..spec.deployment import Deployment, Group
 from ..spec.errors import UsageError
+from .cache import KINDS
 from .engine import Allocation, Engine, Snapshot, StepRecord, Submission
 
 FORMAT = 1
 """The version of a saved scenario; one that is not known is refused."""
 
-_KINDS: dict[str, type[Attention]] = {
-    kind.kind: kind for kind in (FullAttention, MLAAttention, SlidingWindow, ChunkedLocal)
-}
+_KINDS: dict[str, type[Attention]] = {kind.kind: kind for kind in KINDS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,224 @@
+"""Two engines side by side: the same actions, the same answers, and every promised invariant after each."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from ..spec.attention import Attention, ChunkedLocal, FullAttention, MLAAttention, SlidingWindow
+from ..spec.deployment import Deployment, Group
+from ..spec.design import Design
+from ..spec.errors import UnsupportedError
+from ..spec.sizing import boot_requirement
+from .engine import NULL_BLOCK, Engine, Snapshot, StepRecord, Submission
+from .invariants import Check, Setting, Turn, first_fault, promised
+from .reference import Oracle, boot
+from .trace import Abort, Action, Moment, Scenario, Step, Submit, moment_difference, perform
+
+
+class PairError(AssertionError):
+    """Say where two engines part, or which invariant the implementation breaks.
+
+    Args:
+        scenario: The run that ends there.
+        field: What differs, as `record.scheduled`, or the name of an invariant.
+        detail: Both values, or the fault in words.
+    """
+
+    def __init__(self, scenario: Scenario, field: str, detail: str) -> None:
+        self.scenario, self.field, self.detail = scenario, field, detail
+        super().__init__(f"after {len(scenario.actions)} actions, {field}: {detail}")
+
+
+class Pair:
+    """Do the same things to the oracle and to an implementation.
+
+    Attributes:
+        shown: What happened in the run, each kind once.
+        ended: An engine has raised (both have); nothing more is done to them.
+    """
+
+    def __init__(self, oracle: Oracle, implementation: Engine, design: Design, *, priority: bool) -> None:
+        self.oracle = oracle
+        self.implementation = implementation
+        self.priority = priority
+        self.setting = Setting(oracle.deployment, design)
+        self.checks: dict[str, Check] = promised(design, oracle.deployment)
+        self.shown: set[str] = set()
+        self.ended = False
+        self._actions: list[Action] = []
+        self._state: Snapshot = implementation.snapshot()
+
+    @property
+    def unfinished(self) -> tuple[str, ...]:
+        """Name the unfinished requests."""
+        return tuple(self._state.requests)
+
+    @property
+    def scenario(self) -> Scenario:
+        """Return everything that was done."""
+        return Scenario(self.oracle.deployment, tuple(self._actions), self.priority)
+
+    def do(self, action: Action) -> None:
+        """Do one thing to both.
+
+        Raises:
+            PairError: They answer differently, or the implementation breaks an invariant.
+        """
+        self._actions.append(action)
+        ours = self._moment(self.oracle, action)
+        theirs = self._moment(self.implementation, action)
+        if (found := moment_difference(ours, theirs)) is not None:
+            raise PairError(self.scenario, found[0], f"the oracle has {found[1]}, the implementation {found[2]}")
+        if theirs.record is not None:
+            self._check(theirs.record, theirs.after)
+        self.shown |= _kinds(action, theirs.record, self._state, theirs.after)
+        self._state = theirs.after
+
+    @staticmethod
+    def _moment(engine: Engine, action: Action) -> Moment:
+        return Moment(action, perform(engine, action), engine.snapshot())
+
+    def _check(self, record: StepRecord, after: Snapshot) -> None:
+        self.ended = record.error is not None
+        if self.ended:
+            return
+        found = first_fault(Turn(self.setting, self._state, record, after), self.checks)
+        if found is not None:
+            raise PairError(self.scenario, *found)
+
+
+def _kinds(action: Action, record: StepRecord | None, before: Snapshot, after: Snapshot) -> set[str]:
+    """Name what a step has shown."""
+    if record is None:
+        return {"abort"} if isinstance(action, Abort) else set()
+    rejected = any(
+        name in before.requests and view.computed < before.requests[name].computed + record.scheduled.get(name, 0)
+        for name, view in after.requests.items()
+        if name not in record.preempted
+    )
+    recycled = any(NULL_BLOCK in table for tables in record.tables.values() for table in tables)
+    happened = {
+        "preemption": bool(record.preempted),
+        "resume": bool(record.resumed),
+        "gate refusal": any(allocation.waiting and allocation.refused for allocation in record.allocations),
+        "finish": bool(record.finished),
+        "recycling": recycled,
+        "draft rejection": rejected,
+        "failure": record.error is not None,
+    }
+    return {kind for kind, did in happened.items() if did}
+
+
+@dataclass(slots=True)
+class Comparison:
+    """Tell what a comparison over many random runs has shown.
+
+    Attributes:
+        scenarios: The runs that the implementation accepted.
+        refused: What it refused, in its own words, and how often.
+        coverage: In how many runs each thing happened.
+        failures: Where the engines part.
+    """
+
+    scenarios: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    coverage: Counter[str] = field(default_factory=Counter)
+    failures: list[PairError] = field(default_factory=list)
+
+
+def compare(
+    make: Callable[[Deployment, bool], Engine],
+    design: Design,
+    *,
+    scenarios: int,
+    seed: int,
+    wild: bool = True,
+    batches: int = 1,
+) -> Comparison:
+    """Compare an implementation with the oracle of a design over so many random runs that it accepts.
+
+    Args:
+        make: Boot the implementation on `deployment.blocks`, by priority or not, whatever its startup check says.
+        design: The design that the implementation is held to.
+        scenarios: The runs that must be accepted.
+        seed: Equal seeds give equal runs.
+        wild: Let the pool be smaller than boot demands.
+        batches: The batches in flight.
+    """
+    result = Comparison()
+    source = random.Random(seed)  # noqa: S311 - runs are drawn, not secrets
+    while result.scenarios < scenarios:
+        draw = random.Random(source.getrandbits(64))  # noqa: S311
+        deployment, priority = random_deployment(draw, design, wild=wild, batches=batches), draw.random() < 0.4
+        try:
+            implementation = make(deployment, priority)
+        except UnsupportedError as refusal:
+            result.refused[str(refusal)] += 1
+            continue
+        result.scenarios += 1
+        pair = Pair(boot(deployment, design, priority=priority, forced=True), implementation, design, priority=priority)
+        try:
+            _run(pair, draw)
+        except PairError as failure:
+            result.failures.append(failure)
+        result.coverage.update(pair.shown)
+    return result
+
+
+def random_deployment(draw: random.Random, design: Design, *, wild: bool, batches: int) -> Deployment:
+    """Draw a deployment of one to four groups, lookahead 0 to 5, chunked prefill on and off."""
+    length = draw.choice((8, 12, 16, 24, 32, 40))
+    lookahead = draw.choice((0, 0, 0, 1, 2, 3, 4, 5))
+    chunked = draw.random() < 0.75
+    budget = draw.randint(lookahead + 1, length) if chunked else draw.randint(length, 2 * length)
+    deployment = Deployment(
+        groups=tuple(Group(_cache(draw, length)) for _ in range(draw.randint(1, 4))),
+        max_model_len=length,
+        max_num_batched_tokens=budget,
+        max_num_seqs=draw.choice((1, 2, 3, 8)),
+        max_concurrent_batches=batches,
+        lookahead=lookahead,
+        chunked_prefill=chunked,
+        watermark=draw.choice((0, 0, 1, 2)) if design.watermark else 0,
+    )
+    least = boot_requirement(deployment, design)
+    factor = draw.choice((0.5, 0.8, 1.0, 1.0, 1.2, 1.5, 2.0)) if wild else draw.choice((1.0, 1.2, 1.5, 2.0))
+    return replace(deployment, blocks=max(2, int(least * factor)))
+
+
+def _cache(draw: random.Random, length: int) -> Attention:
+    size, reach = draw.choice((1, 2, 3, 4, 8)), draw.randint(1, length)
+    kinds = (FullAttention(size), MLAAttention(size), SlidingWindow(size, reach), ChunkedLocal(size, reach))
+    return draw.choice(kinds)
+
+
+def _run(pair: Pair, draw: random.Random, longest: int = 60) -> None:
+    """Do random things to a pair: one to six requests, steps, now and then an abort."""
+    wanted, submitted = draw.randint(1, 6), 0
+    for _ in range(longest):
+        if pair.ended or (submitted == wanted and not pair.unfinished):
+            return
+        chance = draw.random()
+        if submitted < wanted and (chance < 0.35 or not pair.unfinished):
+            pair.do(Submit(_submission(pair, draw, f"r{submitted}")))
+            submitted += 1
+        elif chance > 0.96:
+            pair.do(Abort(draw.choice(pair.unfinished)))
+        else:
+            pair.do(Step(_acceptance(pair, draw)))
+
+
+def _submission(pair: Pair, draw: random.Random, name: str) -> Submission:
+    length = int(pair.oracle.deployment.max_model_len)
+    prompt = draw.randint(1, length - 1) if draw.random() < 0.7 else draw.randint(1, min(3, length - 1))
+    return Submission(name, prompt, draw.randint(1, length - prompt), draw.randint(0, 2) if pair.priority else 0)
+
+
+def _acceptance(pair: Pair, draw: random.Random) -> tuple[tuple[str, int], ...]:
+    lookahead = int(pair.oracle.deployment.lookahead)
+    if not lookahead:
+        return ()
+    return tuple((name, draw.choice((0, lookahead, draw.randint(0, lookahead)))) for name in pair.unfinished)
