@@ -15,8 +15,7 @@ import z3
 
 from .budget import Budget
 from .proxy import SymbolicInt, caller, place
-from .solving import naturals
-from .theorem import Assumption
+from .solving import Question, naturals
 
 
 class Interrupted(BaseException):
@@ -90,19 +89,17 @@ class Pruning:
     What was asked elsewhere before then changes neither an answer nor its cost.
     """
 
-    def __init__(
-        self, variables: Sequence[str], assumptions: Sequence[Assumption], limits: Limits, ledger: Ledger
-    ) -> None:
+    def __init__(self, question: Question, limits: Limits, ledger: Ledger) -> None:
         self._ledger = ledger
         self._context = z3.Context()
         self._solver = z3.Solver(ctx=self._context)
         self._solver.set("rlimit", limits.budget.rlimit)
         self._solver.set("timeout", limits.budget.timeout_ms)
-        self._texts = {f"assume!{index}": a.text for index, a in enumerate(assumptions)}
+        self._texts = {f"assume!{index}": text for index, (text, _) in enumerate(question.tracked)}
         self._names = [z3.Bool(name, self._context) for name in self._texts]
-        self.keep(*naturals(variables))
-        for name, assumption in zip(self._names, assumptions, strict=True):
-            self._solver.add(z3.Implies(name, assumption.holds.translate(self._context)))
+        self.keep(*naturals(question.variables))
+        for name, (_, holds) in zip(self._names, question.tracked, strict=True):
+            self._solver.add(z3.Implies(name, holds.translate(self._context)))
         self._solver.push()
 
     def restart(self) -> None:
@@ -202,19 +199,13 @@ class Run:
         raise reason
 
 
-def explore(
-    program: Callable[[Run], object],
-    variables: Sequence[str],
-    assumptions: Sequence[Assumption],
-    limits: Limits,
-    ledger: Ledger,
-) -> list[Path]:
-    """Execute a program on every way through it, at most `limits.paths` times; its variables are natural numbers.
+def explore(program: Callable[[Run], object], question: Question, limits: Limits, ledger: Ledger) -> list[Path]:
+    """Execute a program on every way through it, at most `limits.paths` times, under what the question tracks.
 
     Whatever the program raises is kept with the path it was raised on. A last path, ended by `Endless`, says that
     there are more.
     """
-    pruning = Pruning(variables, assumptions, limits, ledger)
+    pruning = Pruning(question, limits, ledger)
     paths: list[Path] = []
     waiting: list[list[tuple[z3.BoolRef, bool]]] = [[]]
     while waiting and len(paths) < limits.paths:

@@ -6,7 +6,7 @@ error or to something that cannot be interpreted, and the case that matters is w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,13 +87,11 @@ class _Examination:
         self._limits = limits
         self._ledger = Ledger()
         names = [variable.name for variable in subject.variables]
-        self._assumptions = list(_assumed(subject, Point({name: z3.Int(name) for name in names})))
-        self._question = Question(tuple(names), tuple((a.text, a.holds) for a in self._assumptions))
+        self._question = Question(tuple(names), tuple(_assumed(subject, Point({name: z3.Int(name) for name in names}))))
 
     def judgement(self) -> Judgement:
         """Explore, decide, and add up."""
-        variables = self._question.variables
-        paths = explore(self._execute, variables, self._assumptions, self._limits, self._ledger)
+        paths = explore(self._execute, self._question, self._limits, self._ledger)
         accepting = [path for path in paths if path.error is None]
         verdict = self._lost(paths) or self._vacuous(accepting) or self._decided(accepting)
         return Judgement(
@@ -150,7 +148,7 @@ class _Examination:
         unknown = sum(answer is Answer.UNKNOWN for _, answer in answers)
         if unknown:
             return Inconclusive(f"the solver did not decide the claim on {unknown} of {len(answers)} paths")
-        needed = tuple(a.text for a in self._assumptions if a.text in self._ledger.core)
+        needed = tuple(text for text, _ in self._question.tracked if text in self._ledger.core)
         return Proved(needed, self._ledger.cost)
 
     def _ask(self, path: Path, condition: z3.BoolRef) -> Answer:
@@ -186,8 +184,11 @@ class _Examination:
         return Refuted(Witness(tuple(values.items()), facts, seen.lines))
 
 
-def _assumed(subject: Property, at: Point) -> Iterable[Assumption]:
-    return (assumption for assumption in subject.premises(at) if assumption.holds is not True)
+def _assumed(subject: Property, at: Point) -> Iterator[tuple[str, z3.BoolRef]]:
+    """List the premises as terms, leaving out what the setting fixes to a legal number."""
+    for assumption in subject.premises(at):
+        if assumption.holds is not True:
+            yield assumption.text, z3.BoolVal(False) if isinstance(assumption.holds, bool) else assumption.holds
 
 
 def _claim(path: Path) -> Claim:

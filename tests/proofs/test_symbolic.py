@@ -18,6 +18,7 @@ from poolproof.proofs.decisions import Replay
 from poolproof.proofs.judgement import Judgement
 from poolproof.proofs.paths import ConcretisationNeeded, Endless, Ledger, Limits, Path, Unrepeatable, explore
 from poolproof.proofs.proxy import InterpretedInt, SymbolicInt
+from poolproof.proofs.solving import Question
 from poolproof.proofs.symbolic import Claim, NotConcerned, Property, examine
 from poolproof.proofs.theorem import Assumption, Point, Variable
 from poolproof.spec import UnsupportedError
@@ -31,9 +32,9 @@ def positive_y(at: Point) -> list[Assumption]:
 
 def paths(program: Callable[..., Any], *assumed: z3.BoolRef, limits: Limits | None = None) -> list[Path]:
     """Explore `program(x, y)` over natural numbers."""
-    assumptions = [Assumption(str(a), a) for a in assumed]
+    question = Question(("x", "y"), tuple((str(a), a) for a in assumed))
     run = lambda run: program(run.integer("x"), run.integer("y"))  # noqa: E731
-    return explore(run, ["x", "y"], assumptions, limits or Limits(), Ledger())
+    return explore(run, question, limits or Limits(), Ledger())
 
 
 def judged(program: Callable[[Point], Claim], **changed: Any) -> Judgement:
