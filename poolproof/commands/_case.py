@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..spec import Deployment, Design, boot_accepts, boot_requirement, usable
+from ._excess import Excess, first_excess
 from ._numbers import known
-from ._predictions import Excess, Predictions, decode_peak, first_excess, predict, readmitted
+from ._predictions import Predictions, decode_peak, predict, readmitted
 
 
 @dataclass(frozen=True)

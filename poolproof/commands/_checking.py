@@ -93,10 +93,11 @@ def _deciding_prompt(case: Case) -> int:
 
 
 def _scope(case: Case) -> tuple[str, ...]:
-    deployment, design = case.deployment, case.design
+    deployment, batches = case.deployment, case.deployment.max_concurrent_batches
     groups = "; ".join(f"{group.count} x {describe(group.cache)}" for group in deployment.groups)
+    in_flight = "1 batch" if batches == 1 else f"{batches} batches"
     return (
         f"one request at a time, one output token, every prompt of 1 to {case.predictions.longest} tokens",
-        f"{deployment.max_concurrent_batches} batch(es) in flight, lookahead {deployment.lookahead}; {groups}",
-        f"design {design.name}: {design.summary}",
+        f"{in_flight} in flight, lookahead {deployment.lookahead}; {groups}",
+        f"predicted by {case.design.name}. {case.design.summary}",
     )

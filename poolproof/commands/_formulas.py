@@ -22,8 +22,8 @@ from ..spec import (
     group_requirement,
 )
 from ..spec.sizing import budget
+from ._excess import Excess
 from ._numbers import known
-from ._predictions import Excess
 
 
 def boot_lines(deployment: Deployment, design: Design) -> Requirement:

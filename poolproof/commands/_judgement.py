@@ -10,8 +10,9 @@ from ..render.records import BootLine, Observation, Range, Requirement, Run
 from ..spec import ChunkedLocal, Lengths
 from ._case import Case
 from ._engines import ORACLE
+from ._excess import Excess
 from ._formulas import describe, excess_lines
-from ._predictions import Excess, Outcome
+from ._predictions import Outcome
 
 
 @dataclass(frozen=True, slots=True)

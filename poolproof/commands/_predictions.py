@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import gcd, lcm
+from functools import partial
+from math import lcm
 
 from ..spec import (
     ChunkedLocal,
@@ -16,14 +17,13 @@ from ..spec import (
     Lengths,
     UnsupportedError,
     admitted,
-    group_requirement,
     held,
     never_admitted,
     usable,
 )
 from ..spec.admission import longest_prompt, rank_block_size
 from ..spec.attention import blocks_for, slots_needed
-from ._numbers import known
+from ._numbers import known, least
 
 LONGEST_SEARCH = 100_000
 """The most positions that are looked at one by one."""
@@ -106,18 +106,13 @@ def _first_stuck(deployment: Deployment, design: Design, blocks: int, last: int)
     A longer prompt takes the same steps, the last one more, so one pass over the longest one finds the shortest.
     """
     for computed, scheduled in _prefill(deployment, last):
-        if _alone(deployment, design, computed, scheduled) > usable(blocks):
-            return computed + _least_tokens(deployment, design, blocks, computed, scheduled)
+        if _outgrows(deployment, design, blocks, computed, scheduled):
+            return computed + least(1, scheduled, partial(_outgrows, deployment, design, blocks, computed))
     return None
 
 
-def _least_tokens(deployment: Deployment, design: Design, blocks: int, computed: int, scheduled: int) -> int:
-    low, high = 1, scheduled
-    while low < high:
-        middle = (low + high) // 2
-        fits = _alone(deployment, design, computed, middle) <= usable(blocks)
-        low, high = (middle + 1, high) if fits else (low, middle)
-    return low
+def _outgrows(deployment: Deployment, design: Design, blocks: int, computed: int, scheduled: int) -> bool:
+    return _alone(deployment, design, computed, scheduled) > known(usable(blocks))
 
 
 def _prefill(deployment: Deployment, prompt: int) -> Iterator[tuple[int, int]]:
@@ -148,7 +143,7 @@ def _alone(deployment: Deployment, design: Design, computed: int, scheduled: int
     first_step_only = computed == 0 and not design.admission_lookahead
     lookahead = 0 if first_step_only else known(deployment.lookahead)
     return sum(
-        known(group.count) * _held(group, deployment, processed, computed, scheduled, lookahead)
+        known(group.count) * group_held(group, deployment, processed, computed, scheduled, lookahead)
         for group in deployment.groups
     )
 
@@ -160,109 +155,14 @@ def in_flight(deployment: Deployment, design: Design) -> int:
     return (known(deployment.max_concurrent_batches) - 1) * known(deployment.max_num_batched_tokens)
 
 
-def _held(group: Group, deployment: Deployment, processed: int, computed: int, scheduled: int, lookahead: int) -> int:
+def group_held(
+    group: Group, deployment: Deployment, processed: int, computed: int, scheduled: int, lookahead: int
+) -> int:
     cache = group.cache
     if cache.recycles:
         return known(held(cache, processed, computed, scheduled, lookahead, deployment.max_model_len))
     slots = slots_needed(computed, scheduled, lookahead, deployment.max_model_len)
     return known(blocks_for(slots, rank_block_size(cache, deployment)))
-
-
-@dataclass(frozen=True, slots=True)
-class Excess:
-    """Show a step after which a request holds more blocks of a group than boot and gate count for it."""
-
-    group: int
-    processed: int
-    computed: int
-    scheduled: int
-    lookahead: int
-    held: int
-    cap: int
-
-
-def first_excess(deployment: Deployment, design: Design) -> Excess | None:
-    """Find the earliest step after which some group holds more than its cap, or None where no step does."""
-    found = (_excess(index, deployment, design) for index in range(len(deployment.groups)))
-    return next((excess for excess in found if excess is not None), None)
-
-
-def _excess(index: int, deployment: Deployment, design: Design) -> Excess | None:
-    cache = deployment.groups[index].cache
-    if not cache.recycles:
-        return None
-    limit = known(group_requirement(cache, deployment, design))
-    for low, high in _rising(deployment, design, index):
-        if _most(deployment, design, index, high) > limit:
-            computed = _least_position(deployment, design, index, (low, high), limit)
-            return _at(deployment, design, index, computed, limit)
-    return None
-
-
-def _rising(deployment: Deployment, design: Design, index: int) -> Iterator[tuple[int, int]]:
-    """Yield position ranges in which no block is recycled, so that what is held rises with the position.
-
-    What is held repeats with the block size (and the chunk), but for the end of the sequence, where it is less.
-    """
-    cache, last = deployment.groups[index].cache, known(deployment.max_model_len) - 1
-    late, block = in_flight(deployment, design), known(cache.block_size)
-    if not isinstance(cache, ChunkedLocal):
-        yield 0, min(late + known(cache.block_size) + _retained(deployment, index) - 1, last)
-        return
-    chunk = known(cache.chunk)
-    for number in range(min(_searchable(block // gcd(block, chunk)), last // chunk + 1)):
-        low = late + number * chunk if number else 0
-        if low <= last:
-            yield low, min(late + number * chunk + chunk - 1, last)
-
-
-def _retained(deployment: Deployment, index: int) -> int:
-    cache = deployment.groups[index].cache
-    return known(cache.retained()) if hasattr(cache, "retained") else 0
-
-
-def _searchable(positions: int) -> int:
-    if positions > LONGEST_SEARCH:
-        raise UnsupportedError(f"a block size and a chunk that meet only every {positions} chunks")
-    return positions
-
-
-def _most(deployment: Deployment, design: Design, index: int, computed: int) -> int:
-    """Count the blocks held after the largest step at a position."""
-    budget = min(known(deployment.max_num_batched_tokens), known(deployment.max_model_len) - computed)
-    return _holding(deployment, design, index, computed, budget)
-
-
-def _holding(deployment: Deployment, design: Design, index: int, computed: int, scheduled: int) -> int:
-    processed = max(0, computed - in_flight(deployment, design))
-    lookahead = known(deployment.lookahead)
-    return _held(deployment.groups[index], deployment, processed, computed, scheduled, lookahead)
-
-
-def _least_position(deployment: Deployment, design: Design, index: int, ends: tuple[int, int], limit: int) -> int:
-    low, high = ends
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _most(deployment, design, index, middle) > limit else (middle + 1, high)
-    return low
-
-
-def _at(deployment: Deployment, design: Design, index: int, computed: int, limit: int) -> Excess:
-    low = 1
-    high = min(known(deployment.max_num_batched_tokens), known(deployment.max_model_len) - computed)
-    while low < high:
-        middle = (low + high) // 2
-        over = _holding(deployment, design, index, computed, middle) > limit
-        low, high = (low, middle) if over else (middle + 1, high)
-    return Excess(
-        group=index,
-        processed=max(0, computed - in_flight(deployment, design)),
-        computed=computed,
-        scheduled=low,
-        lookahead=known(deployment.lookahead),
-        held=_holding(deployment, design, index, computed, low),
-        cap=limit,
-    )
 
 
 def decode_peak(deployment: Deployment, design: Design) -> int | None:
@@ -282,7 +182,7 @@ def _decoding(deployment: Deployment, design: Design, computed: int) -> int:
     late = known(deployment.max_concurrent_batches) - 1 if design.freeing is Freeing.PROCESSED else 0
     processed = max(0, computed - late)
     return sum(
-        known(group.count) * _held(group, deployment, processed, computed, 1, known(deployment.lookahead))
+        known(group.count) * group_held(group, deployment, processed, computed, 1, known(deployment.lookahead))
         for group in deployment.groups
     )
 

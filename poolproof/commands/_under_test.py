@@ -63,7 +63,7 @@ def told(findings: Findings, design: Design, explicit: bool) -> tuple[tuple[str,
     touched = ", ".join(f"{name} ({count})" for name, count in sorted(findings.stubs_touched.items()))
     return (
         ("design", f"{design.name}, chosen {chosen}"),
-        ("gate", findings.gate.replace("_", " ")),
+        ("gate", findings.gate),
         ("cap", findings.cap or "none"),
         ("null block", "kept back at boot" if findings.null_block_reserved else "not counted at boot"),
         ("boot probe", f"{findings.smallest_pool} blocks, {findings.smallest_pool_async} async; {findings.probe}"),

@@ -17,6 +17,7 @@ from .records import (
     Finding,
     ProveReport,
     Report,
+    TheoremEntry,
     TheoremExplanation,
     TheoremList,
     TheoremOutcome,
@@ -146,8 +147,10 @@ def _explanation(report: TheoremExplanation) -> Iterator[RenderableType]:
 
 def to_markdown(report: TheoremList) -> str:
     """Write the list as a table for a README."""
-    rows = [
-        f"| `{theorem.name}` | {'holds' if theorem.expected == 'holds' else 'false'} | {theorem.sentence} |"
-        for theorem in report.theorems
-    ]
-    return "\n".join(["| theorem | | sentence |", "|---|---|---|", *rows])
+    return "\n".join(["| theorem | recorded as | sentence |", "|---|---|---|", *map(_row, report.theorems)])
+
+
+def _row(theorem: TheoremEntry) -> str:
+    recorded = "true" if theorem.expected == "holds" else "false"
+    sentence = theorem.sentence.replace("|", "\\|")
+    return f"| `{theorem.name}` | {recorded} | {sentence} |"

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from poolproof.commands._case import Case, case_of
 from poolproof.commands._engines import oracle_engine
+from poolproof.commands._excess import first_excess
 from poolproof.commands._formulas import admission_lines, boot_lines
-from poolproof.commands._predictions import Outcome, first_excess, in_flight, prefill_peaks
+from poolproof.commands._predictions import Outcome, in_flight, prefill_peaks
 from poolproof.spec import (
     DESIGNS,
     ChunkedLocal,
