@@ -15,8 +15,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from poolproof.forks import Implementation, Scenario, resolve
+from poolproof.forks import Implementation, resolve
 from poolproof.oracle.engine import Submission
+from poolproof.oracle.trace import Scenario, Submit
 from poolproof.spec import Deployment, FullAttention, Group, SlidingWindow
 
 RELEASES = ("0.11.0", "0.19.1", "0.20.2", "0.21.0", "0.22.1", "0.25.1", "0.28.0", "0.30.0", "0.33.0")
@@ -39,17 +40,17 @@ def main(
         for column in ("release", "first fetch", "cached fetch", "load", "boot and one prompt", "request-steps/s"):
             table.add_column(column, justify="right")
         for version in versions or RELEASES:
-            table.add_row(version, *_measured(f"vllm=={version}", repeat))
+            table.add_row(version, *_measured(f"vllm=={version}", repeat, empty=not keep))
         Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 
-def _measured(spec: str, repeat: int) -> list[str]:
+def _measured(spec: str, repeat: int, *, empty: bool) -> list[str]:
     first = _seconds_to_fetch(spec)
     fetched = min(_seconds_to_fetch(spec) for _ in range(repeat))
     starts = [_start(spec) for _ in range(repeat)]
     load, serve = (min(column) for column in list(zip(*starts, strict=True))[:2])
     rate = max(start[2] for start in starts)
-    return [f"{first:.1f} s", f"{fetched:.2f} s", f"{load:.2f} s", f"{serve:.2f} s", f"{rate:,.0f}"]
+    return [f"{first:.1f} s" if empty else "-", f"{fetched:.2f} s", f"{load:.2f} s", f"{serve:.2f} s", f"{rate:,.0f}"]
 
 
 def _seconds_to_fetch(spec: str) -> float:
@@ -64,15 +65,16 @@ def _start(spec: str) -> tuple[float, float, float]:
     with Implementation(resolve(spec)) as implementation:
         loaded = time.perf_counter()
         implementation.boot(ONE)
-        implementation.run(ONE, _scenario(1, 1))
+        implementation.run(_scenario(ONE, 1, 1))
         served = time.perf_counter()
-        many = implementation.run(MANY, _scenario(128, 64))
+        many = implementation.run(_scenario(MANY, 128, 64))
         ended = time.perf_counter()
     return loaded - begun, served - loaded, sum(len(step.scheduled) for step in many.steps) / (ended - served)
 
 
-def _scenario(requests: int, output: int) -> Scenario:
-    return Scenario(tuple(Submission(f"request {number}", 300, output) for number in range(requests)))
+def _scenario(deployment: Deployment, requests: int, output: int) -> Scenario:
+    named = (Submission(f"request {number}", 300, output) for number in range(requests))
+    return Scenario(deployment, tuple(map(Submit, named)))
 
 
 if __name__ == "__main__":

@@ -6,13 +6,11 @@ from .findings import Findings
 from .implementation import ForkRaisedError, Implementation, Limits, WorkerDiedError
 from .loader import SHIMS, Core, load_core
 from .prove import PROPERTIES, prove_implementation, prove_running
-from .scenario import Abort, Outcome, Scenario, Step
 from .source import IndexUnreachableError, Source, resolve
 
 __all__ = [
     "PROPERTIES",
     "SHIMS",
-    "Abort",
     "Boot",
     "Core",
     "Findings",
@@ -21,10 +19,7 @@ __all__ = [
     "Implementation",
     "IndexUnreachableError",
     "Limits",
-    "Outcome",
-    "Scenario",
     "Source",
-    "Step",
     "WorkerDiedError",
     "load_core",
     "prove_implementation",

@@ -6,13 +6,15 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
+from ..oracle.lone import LoneOutcome, lone_run
+from ..oracle.outcome import Outcome, run_out
+from ..oracle.trace import Scenario
 from ..spec.deployment import Deployment
 from ..spec.errors import UsageError
 from .boot import Boot, boot, smallest_pool
 from .engine import ForkEngine
 from .findings import Findings, find
 from .loader import Core
-from .scenario import Outcome, Run, Scenario
 
 
 class Driver:
@@ -39,10 +41,15 @@ class Driver:
         """Find the smallest pool that start-up accepts."""
         return smallest_pool(self.core, deployment)
 
-    def run(self, deployment: Deployment, scenario: Scenario) -> Outcome:
+    def run(self, scenario: Scenario, *, drain: bool, accept: int, gate: bool, snapshots: bool) -> Outcome:
         """Run a scenario on the fork's scheduler, whether or not its boot would accept the pool."""
-        engine = ForkEngine(self.core, deployment, priority=scenario.priority, gate=scenario.gate)
-        return Run(engine, scenario).outcome()
+        engine = ForkEngine(self.core, scenario.deployment, priority=scenario.priority, gate=gate)
+        return run_out(scenario, engine, drain=drain, accept=accept, snapshots=snapshots, key=engine.fingerprint)
+
+    def lone(self, deployment: Deployment, prompt: int, output: int, *, gate: bool) -> LoneOutcome:
+        """Run one request alone on the fork's scheduler."""
+        engine = ForkEngine(self.core, deployment, gate=gate)
+        return lone_run(engine, prompt, output, key=engine.fingerprint)
 
     def call(self, function: str, arguments: Mapping[str, Any]) -> Any:
         """Call a poolproof function `package.module:name` as `function(core, **arguments)`.

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..oracle.engine import RequestView, Snapshot, Status, StepRecord, Submission
+from ..oracle.reference import check_submission
 from ..spec.deployment import Deployment
 from ..spec.errors import PoolproofError, UnsupportedError, UsageError
-from .config import StandInAskedError, known
+from .config import StandInAskedError
 from .loader import Core, StubUsedError
 from .pipeline import Pipeline
 from .requests import make_request
@@ -19,10 +20,7 @@ _QUEUES = ("kv_holding_waiting", "skipped_waiting", "waiting")
 
 
 class ForkEngine:
-    """Drive a fork's Scheduler (AsyncScheduler where two batches are in flight) through the Engine protocol.
-
-    `peaks` tells for each request the real blocks per group at its largest total, taken right after scheduling.
-    """
+    """Drive a fork's Scheduler (AsyncScheduler where two batches are in flight) through the Engine protocol."""
 
     def __init__(self, core: Core, deployment: Deployment, *, priority: bool = False, gate: bool = True) -> None:
         self._core = core
@@ -33,7 +31,6 @@ class ForkEngine:
         self._arrivals = 0
         self._names: set[str] = set()
         self._started: set[str] = set()
-        self.peaks: dict[str, tuple[int, ...]] = {}
 
     @property
     def deployment(self) -> Deployment:
@@ -95,18 +92,6 @@ class ForkEngine:
 
     # -- beyond the protocol -------------------------------------------------------------------------------------
 
-    def unfinished(self) -> dict[str, Status]:
-        """Name the requests that are left, with their status."""
-        return {name: status_of(request) for name, request in self._scheduler.requests.items()}
-
-    def is_fresh(self, name: str) -> bool:
-        """Tell whether a request has never had a step."""
-        return name not in self._started
-
-    def settling(self, accept: int) -> dict[str, int]:
-        """Accept at most `accept` drafts of every request in the batch that settles next."""
-        return {name: min(accept, count) for name, count in self._pipeline.next_drafts().items() if accept and count}
-
     def fingerprint(self) -> tuple[object, ...]:
         """Return a hashable state: two equal ones mean that the engine goes on in the same way.
 
@@ -133,7 +118,7 @@ class ForkEngine:
         finished = self._pipeline.settle(accepted) if self._pipeline.is_due(scheduled) else ()
         admitted = tuple(n for n in scheduled if n not in self._started)
         self._started.update(admitted)
-        record = StepRecord(
+        return StepRecord(
             scheduled=scheduled,
             admitted=admitted,
             resumed=tuple(n for n in scheduled if n not in admitted and n not in before),
@@ -142,13 +127,6 @@ class ForkEngine:
             allocations=tuple(self._watch.allocations),
             tables=tables,
         )
-        self._note_peaks(record)
-        return record
-
-    def _note_peaks(self, record: StepRecord) -> None:
-        for name, held in record.held.items():
-            if sum(held) > sum(self.peaks.get(name, ())):
-                self.peaks[name] = held
 
     # -- views ---------------------------------------------------------------------------------------------------
 
@@ -171,12 +149,7 @@ class ForkEngine:
         )
 
     def _check(self, submission: Submission) -> None:
-        longest = known(self._deployment.max_model_len, "max_model_len")
-        length = submission.prompt + submission.output
-        if submission.prompt < 1 or submission.output < 1:
-            raise UsageError("prompt", submission.prompt, "a request has at least one token of prompt and of output")
-        if length > longest:
-            raise UsageError("prompt + output", length, f"longer than max_model_len = {longest}")
+        check_submission(submission, self._deployment)
         if submission.name in self._names:
             raise UsageError("name", submission.name, "another request has this name")
         if submission.priority and self._scheduler.policy.name != "PRIORITY":

@@ -14,12 +14,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from ..oracle.lone import Fate, LoneOutcome
+from ..oracle.outcome import Outcome
+from ..oracle.trace import Scenario
 from ..spec.deployment import Deployment
 from ..spec.errors import InconclusiveError, UnsupportedError, UsageError
 from . import wire
 from .boot import Boot
 from .findings import Findings
-from .scenario import Outcome, Scenario
 from .source import Source, resolve
 
 _PACKAGE = __name__.partition(".")[0]
@@ -116,12 +118,39 @@ class Implementation:
         blocks: int = self._ask("smallest_pool", deployment)
         return blocks
 
-    def run(self, deployment: Deployment, scenario: Scenario, seconds: float | None = None) -> Outcome:
-        """Run a scenario on the fork's real scheduler; a process that dies of it is an outcome too."""
+    def run(
+        self,
+        scenario: Scenario,
+        *,
+        drain: bool = True,
+        accept: int = 0,
+        gate: bool = True,
+        snapshots: bool = False,
+        seconds: float | None = None,
+    ) -> Outcome:
+        """Run a scenario on the fork's real scheduler; a process that dies of it is an outcome too.
+
+        Args:
+            scenario: What is done to it.
+            drain: Go on afterwards until every request has finished or the state repeats.
+            accept: Of the drafts that settle while draining, accept at most so many per request.
+            gate: Keep the engine's full-sequence gate on, as it is by default.
+            snapshots: Keep the state after every action.
+            seconds: The time limit of this answer, instead of the one in `Limits`.
+        """
+        options = {"drain": drain, "accept": accept, "gate": gate, "snapshots": snapshots}
         try:
-            outcome: Outcome = self._ask("run", deployment, scenario, seconds=seconds)
+            outcome: Outcome = self._ask("run", scenario, options=options, seconds=seconds)
         except WorkerDiedError as death:
-            return Outcome("error", error=str(death))
+            return Outcome(Fate.FAILED, error=str(death))
+        return outcome
+
+    def lone(self, deployment: Deployment, prompt: int, output: int = 1, *, gate: bool = True) -> LoneOutcome:
+        """Run one request alone on the fork's real scheduler until its fate is known."""
+        try:
+            outcome: LoneOutcome = self._ask("lone", deployment, prompt, output, options={"gate": gate})
+        except WorkerDiedError as death:
+            return LoneOutcome(Fate.FAILED, 0, error=str(death))
         return outcome
 
     def call(self, function: str, arguments: Mapping[str, Any] | None = None, seconds: float | None = None) -> Any:
@@ -136,11 +165,14 @@ class Implementation:
         """Return what the fork has written to its standard output and error."""
         return self._worker.printed() if self._worker is not None else ""
 
-    def _ask(self, method: str, *arguments: Any, seconds: float | None = None) -> Any:
+    def _ask(
+        self, method: str, *arguments: Any, options: Mapping[str, Any] | None = None, seconds: float | None = None
+    ) -> Any:
         """Ask one question; after a death the next question gets a new process."""
         worker = self._started()
+        question = {"method": method, "arguments": list(arguments), "options": dict(options or {})}
         try:
-            return _unpack(worker.ask({"method": method, "arguments": list(arguments)}, seconds))
+            return _unpack(worker.ask(question, seconds))
         except WorkerDiedError:
             self.close()
             raise

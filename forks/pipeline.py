@@ -63,9 +63,11 @@ class Pipeline:
     def settle(self, accepted: Mapping[str, int]) -> tuple[str, ...]:
         """Settle the oldest batch, accepting so many drafts per request, and name the requests that finished."""
         batch = self._in_flight.popleft()
+        # A request that was aborted, or that ended in an earlier batch, does not finish in this one.
+        unfinished = [n for n in batch.output.num_scheduled_tokens if n in self._scheduler.requests]
         self._update(batch, accepted)
         self._propose(batch)
-        return tuple(n for n in batch.output.num_scheduled_tokens if n not in self._scheduler.requests)
+        return tuple(n for n in unfinished if n not in self._scheduler.requests)
 
     def forget(self, names: Iterable[str]) -> None:
         """Stop counting what preempted requests had in flight."""
@@ -76,13 +78,6 @@ class Pipeline:
     def in_flight(self, name: str) -> int:
         """Count the tokens of a request whose step has not settled."""
         return sum(batch.live.get(name, 0) for batch in self._in_flight)
-
-    def next_drafts(self) -> dict[str, int]:
-        """Count the drafts per request in the batch that settles next, in flight or still to be scheduled."""
-        if self._in_flight and (self._depth > 1):
-            drafted = self._in_flight[0].output.scheduled_spec_decode_tokens
-            return {name: len(drafts) for name, drafts in drafted.items()}
-        return {name: len(request.spec_token_ids) for name, request in self._scheduler.requests.items()}
 
     def _reaches_end(self, name: str) -> bool:
         """Tell whether the step that was just scheduled computes the last known token, so that it samples."""
@@ -110,9 +105,15 @@ class Pipeline:
         return [_TOKEN] * (1 + min(accepted, drafts))
 
     def _propose(self, batch: Batch) -> None:
-        """Propose drafts through the fork's own entry; its asynchronous scheduler places them by itself."""
+        """Propose drafts through the fork's own entry; its asynchronous scheduler places them by itself.
+
+        A model runner reports on every request of the batch: none for those that delivered nothing.
+        """
         if not self._lookahead or self._places_drafts:
             return
-        names = [n for n in batch.output.num_scheduled_tokens if n in batch.samples and n in self._scheduler.requests]
-        offered = {"req_ids": names, "draft_token_ids": [[_DRAFT] * self._lookahead for _ in names]}
+        names = [n for n in batch.output.num_scheduled_tokens if n in self._scheduler.requests]
+        offered = {
+            "req_ids": names,
+            "draft_token_ids": [[_DRAFT] * (self._lookahead if n in batch.samples else 0) for n in names],
+        }
         self._scheduler.update_draft_token_ids(call(self._outputs.DraftTokenIds, offered))

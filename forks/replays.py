@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..oracle.engine import Submission
+from ..oracle.lone import lone_run
 from ..proofs.decisions import Replay, Step
 from ..spec.deployment import Deployment
 from .boot import boot
@@ -14,7 +15,6 @@ from .formulas import Formulas
 from .inspection import call
 from .loader import Core
 from .requests import make_request
-from .scenario import Run, Scenario
 from .scheduler import make_scheduler
 
 _NAME = "request"
@@ -57,8 +57,8 @@ def _on_scheduler(core: Core, formulas: Formulas, deployment: Deployment, step: 
     prompt = deployment.max_model_len
     longer = replace(deployment, max_model_len=prompt + 1, lookahead=step.lookahead)
     cap = formulas.cap(longer)
-    outcome = Run(ForkEngine(core, _with_spare_blocks(longer)), Scenario((Submission(_NAME, prompt),))).outcome()
-    (peak,) = outcome.peaks.get(_NAME, (0,))
+    engine = ForkEngine(core, _with_spare_blocks(longer))
+    (peak,) = lone_run(engine, prompt, key=engine.fingerprint).peak or (0,)
     where = f"real Scheduler: max_model_len {prompt + 1}, a prompt of {prompt} tokens"
     return f"{where}, at most {peak} blocks held, cap {cap}" + ("" if peak > cap else ": not reached in full batches")
 

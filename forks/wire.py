@@ -13,18 +13,37 @@ from enum import Enum
 from typing import Any
 
 from ..oracle import engine as protocol
-from ..oracle import verdict
+from ..oracle import lone, outcome, trace, verdict
 from ..proofs import judgement
-from ..spec import attention, deployment
-from . import boot, findings, scenario
+from ..spec import attention, deployment, design, planning
+from . import boot, findings
 
+_MODULES = (
+    attention,
+    deployment,
+    design,
+    planning,
+    protocol,
+    trace,
+    lone,
+    outcome,
+    verdict,
+    judgement,
+    boot,
+    findings,
+)
 _RECORDS: dict[str, type] = {
     cls.__name__: cls
-    for module in (attention, deployment, protocol, verdict, judgement, boot, findings, scenario)
+    for module in _MODULES
     for cls in vars(module).values()
     if isinstance(cls, type) and dataclasses.is_dataclass(cls)
 }
-_ENUMS: dict[str, type[Enum]] = {"Status": protocol.Status}
+_ENUMS: dict[str, type[Enum]] = {
+    cls.__name__: cls
+    for module in _MODULES
+    for cls in vars(module).values()
+    if isinstance(cls, type) and issubclass(cls, Enum)
+}
 _LENGTH = struct.Struct("!Q")
 
 

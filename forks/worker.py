@@ -41,8 +41,12 @@ def _answer_all(channel: socket.socket, driver: Driver) -> None:
             request = receive(channel)
         except ClosedError:
             return
-        answer, value = _guarded(lambda: getattr(driver, request["method"])(*request["arguments"]))  # noqa: B023
+        answer, value = _guarded(lambda: _call(driver, request))  # noqa: B023
         send(channel, answer or {"ok": value})
+
+
+def _call(driver: Driver, request: Mapping[str, Any]) -> Any:
+    return getattr(driver, request["method"])(*request["arguments"], **request["options"])
 
 
 def _load(request: Mapping[str, Any]) -> Driver:

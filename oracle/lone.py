@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from .engine import NULL_BLOCK, Engine, Snapshot, Submission
+from .engine import NULL_BLOCK, Engine, Snapshot, StepRecord, Submission
 
 
 class Fate(StrEnum):
@@ -14,9 +15,9 @@ class Fate(StrEnum):
     DONE = "done"
     """It finished."""
     NEVER_ADMITTED = "never admitted"
-    """It waits in a state that repeats, with nothing scheduled and nothing in flight."""
+    """It waits, without ever having been scheduled, in a state that repeats with nothing in flight."""
     STRANDED = "stranded"
-    """It is computed again and again in a cycle of states, and never finishes."""
+    """It had steps, and never finishes: the state repeats, whether tokens are computed again or nothing moves."""
     FAILED = "failed"
     """The engine raised."""
 
@@ -38,8 +39,14 @@ class LoneOutcome:
     error: str | None = None
 
 
-def lone_run(engine: Engine, prompt: int, output: int = 1) -> LoneOutcome:
+def lone_run(engine: Engine, prompt: int, output: int = 1, key: Callable[[], object] | None = None) -> LoneOutcome:
     """Run one request on a freshly booted engine until its fate is known; drafts are never accepted.
+
+    Args:
+        engine: The engine.
+        prompt: The tokens of the prompt.
+        output: The tokens to generate.
+        key: What decides the engine's future, where that is more than it shows.
 
     Raises:
         UsageError: The engine does not take such a request.
@@ -47,10 +54,10 @@ def lone_run(engine: Engine, prompt: int, output: int = 1) -> LoneOutcome:
     name = "lone"
     engine.submit(Submission(name, prompt, output))
     peak: tuple[int, ...] = ()
-    seen: set[object] = set()
+    state = key or (lambda: progress_key(engine.snapshot()))
+    seen = {state()}
     steps = 0
-    while (state := progress_key(engine.snapshot())) not in seen:
-        seen.add(state)
+    while True:
         record = engine.step()
         steps += 1
         peak = max(peak, record.held.get(name, ()), key=sum)
@@ -58,8 +65,15 @@ def lone_run(engine: Engine, prompt: int, output: int = 1) -> LoneOutcome:
             return LoneOutcome(Fate.FAILED, steps, peak, record.error)
         if name in record.finished:
             return LoneOutcome(Fate.DONE, steps, peak)
-        stopped = not record.scheduled and not record.preempted
-    return LoneOutcome(Fate.NEVER_ADMITTED if stopped else Fate.STRANDED, steps - 1, peak)
+        if may_repeat(record):
+            if (reached := state()) in seen:
+                return LoneOutcome(Fate.STRANDED if peak else Fate.NEVER_ADMITTED, steps - 1, peak)
+            seen.add(reached)
+
+
+def may_repeat(record: StepRecord) -> bool:
+    """Say whether the state after a step may be one that was met: any other step computes what never was before."""
+    return not record.scheduled or bool(record.preempted)
 
 
 def progress_key(snapshot: Snapshot) -> object:

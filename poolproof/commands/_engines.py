@@ -14,7 +14,7 @@ from ._predictions import Outcome
 
 if TYPE_CHECKING:
     from ..forks import Implementation
-    from ..forks import Outcome as Ended
+    from ..oracle.lone import LoneOutcome
 
 ORACLE = "oracle"
 
@@ -45,22 +45,15 @@ def oracle_engine(case: Case) -> Engine:
     Raises:
         UnsupportedError: The deployment is larger than what is worth running.
     """
-    from ..oracle.lone import Fate, lone_run
+    from ..oracle.lone import lone_run
     from ..oracle.reference import boot
 
     _refuse_what_takes_too_long(case)
-    outcomes = {
-        Fate.DONE: Outcome.SERVED,
-        Fate.NEVER_ADMITTED: Outcome.NEVER_ADMITTED,
-        Fate.STRANDED: Outcome.NEVER_FINISHES,
-        Fate.FAILED: Outcome.CRASHES,
-    }
     # A request that is alone shares nothing, so that prefix caching changes nothing for it.
     deployment = replace(case.deployment, prefix_caching=False)
 
     def engine(prompt: int) -> Observation:
-        ended = lone_run(boot(deployment, case.design, forced=True), prompt)
-        return Observation(ORACLE, outcomes[ended.fate].value, ended.steps, ended.peak, agrees=False)
+        return _observed(ORACLE, lone_run(boot(deployment, case.design, forced=True), prompt))
 
     return engine
 
@@ -74,26 +67,26 @@ def _refuse_what_takes_too_long(case: Case) -> None:
 
 def implementation_engine(implementation: Implementation, deployment: Deployment, name: str) -> Engine:
     """Make an implementation's real scheduler ready to run prompts."""
-    from ..forks import Scenario
-    from ..oracle.engine import Submission
 
     def engine(prompt: int) -> Observation:
-        ended = implementation.run(deployment, Scenario((Submission("request", prompt),)))
-        steps = sum(bool(step.scheduled) for step in ended.steps)
-        return Observation(name, _outcome(ended), steps, tuple(ended.peaks.get("request", ())), agrees=False)
+        return _observed(name, implementation.lone(deployment, prompt))
 
     return engine
 
 
-def _outcome(ended: Ended) -> str:
-    match ended.end:
-        case "done":
+def _observed(name: str, ended: LoneOutcome) -> Observation:
+    return Observation(name, _outcome(ended), ended.steps, ended.peak, agrees=False)
+
+
+def _outcome(ended: LoneOutcome) -> str:
+    from ..oracle.lone import Fate
+
+    match ended.fate:
+        case Fate.DONE:
             return Outcome.SERVED.value
-        case "never_admitted":
+        case Fate.NEVER_ADMITTED:
             return Outcome.NEVER_ADMITTED.value
-        case "stuck" | "livelock":
+        case Fate.STRANDED:
             return Outcome.NEVER_FINISHES.value
-        case "error":
+        case Fate.FAILED:
             return f"{Outcome.CRASHES.value}: {ended.error}"
-        case _:
-            return Outcome.UNDECIDED.value

@@ -36,7 +36,6 @@ class Outcome(StrEnum):
     NEVER_ADMITTED = "never admitted"
     NEVER_FINISHES = "admitted, preempts itself for ever"
     CRASHES = "the engine raises"
-    UNDECIDED = "not settled within the step limit"
 
 
 @dataclass(frozen=True, slots=True)

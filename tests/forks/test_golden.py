@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from poolproof.forks import Implementation, Outcome, Scenario
-from poolproof.oracle.engine import Submission
+from poolproof.forks import Implementation
+from poolproof.oracle.lone import Fate, LoneOutcome
 from poolproof.spec.attention import FullAttention, SlidingWindow
 from poolproof.spec.deployment import Deployment, Group
 
@@ -28,9 +28,9 @@ pytestmark = pytest.mark.network
 every_release = pytest.mark.parametrize("version", RELEASES)
 
 
-def one(implementation: Implementation, prompt: int, blocks: int, batches: int = 1, gate: bool = True) -> Outcome:
+def one(implementation: Implementation, prompt: int, blocks: int, batches: int = 1, gate: bool = True) -> LoneOutcome:
     deployment = replace(DEPLOYMENT, blocks=blocks, max_concurrent_batches=batches)
-    return implementation.run(deployment, Scenario((Submission("r", prompt),), gate=gate))
+    return implementation.lone(deployment, prompt, gate=gate)
 
 
 @every_release
@@ -64,36 +64,35 @@ def test_boot_answers_in_its_own_words(release: Release, version: str) -> None:
 def test_prompts_that_fit_by_their_peak(release: Release, version: str, prompt: int, blocks: int, peak: object) -> None:
     outcome = one(release(version), prompt, blocks)
     if version in UNCAPPED:
-        assert outcome.end == "never_admitted"
+        assert outcome.fate is Fate.NEVER_ADMITTED
     else:
-        assert (outcome.end, len(outcome.steps), outcome.peaks["r"]) == ("done", 8, peak)
+        assert (outcome.fate, outcome.steps, outcome.peak) == (Fate.DONE, 8, peak)
 
 
 @every_release
 def test_longest_prompt_in_the_smallest_pool(release: Release, version: str) -> None:
     outcome = one(release(version), 511, 39)
     if version == "0.11.0":
-        assert (outcome.end, sum(outcome.peaks["r"])) == ("done", 38)
+        assert (outcome.fate, sum(outcome.peak)) == (Fate.DONE, 38)
     else:
-        assert outcome.end == "never_admitted"
-        assert outcome.unfinished == {"r": "waiting"}
+        assert outcome.fate is Fate.NEVER_ADMITTED
 
 
 @pytest.mark.parametrize("version", UNCAPPED)
 def test_uncapped_gate_charges_the_whole_sequence(release: Release, version: str) -> None:
     """0.19.1 admits 495 tokens at 63 blocks and 511 at 65, and without its gate serves 511 from 39."""
-    ends = [one(release(version), *case).end for case in ((495, 62), (495, 63), (511, 64), (511, 65))]
-    assert ends == ["never_admitted", "done", "never_admitted", "done"]
+    ends = [one(release(version), *case).fate for case in ((495, 62), (495, 63), (511, 64), (511, 65))]
+    assert ends == ["never admitted", "done", "never admitted", "done"]
     open_gate = one(release(version), 511, 39, gate=False)
-    assert (open_gate.end, sum(open_gate.peaks["r"])) == ("done", 38)
+    assert (open_gate.fate, sum(open_gate.peak)) == (Fate.DONE, 38)
 
 
 @every_release
 def test_two_batches_in_flight(release: Release, version: str) -> None:
     """0.28.0 and later keep blocks until a step has settled, and peak higher."""
     outcome = one(release(version), 511, 65, batches=2)
-    assert outcome.end == "done"
-    assert outcome.peaks["r"] == ((32, 10) if version in PAYS_TWICE else (32, 6))
+    assert outcome.fate is Fate.DONE
+    assert outcome.peak == ((32, 10) if version in PAYS_TWICE else (32, 6))
 
 
 @every_release

@@ -11,18 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from poolproof.forks import ForkRaisedError, Implementation, Limits, Scenario, WorkerDiedError
+from poolproof.forks import ForkRaisedError, Implementation, Limits, WorkerDiedError
 from poolproof.oracle.engine import Submission
+from poolproof.oracle.lone import Fate
 from poolproof.spec.attention import FullAttention
 from poolproof.spec.deployment import Deployment, Group
 from poolproof.spec.errors import UnsupportedError, UsageError
 
-from .conftest import released
+from .conftest import released, scenario
 
 Toy = Callable[..., Path]
 
 DEPLOYMENT = Deployment(groups=(Group(FullAttention(4)),), max_model_len=64, max_num_batched_tokens=16, blocks=40)
-SCENARIO = Scenario((Submission("a", 8, 2),))
+SCENARIO = scenario(DEPLOYMENT, Submission("a", 8, 2))
 SCHEDULE = ("v1/core/sched/scheduler.py", "    def schedule(self) -> SchedulerOutput:\n")
 
 
@@ -53,8 +54,8 @@ def imported(toy: Toy, text: str, limits: Limits | None = None) -> Implementatio
 )
 def test_a_crash_in_a_scenario_is_its_outcome(body: str, error: str) -> None:
     with patched(body) as implementation:
-        outcome = implementation.run(DEPLOYMENT, SCENARIO)
-    assert outcome.end == "error"
+        outcome = implementation.run(SCENARIO)
+    assert outcome.fate is Fate.FAILED
     assert outcome.error is not None
     assert re.search(error, outcome.error)
 
@@ -62,8 +63,8 @@ def test_a_crash_in_a_scenario_is_its_outcome(body: str, error: str) -> None:
 @pytest.mark.network
 def test_a_hang_is_ended_and_the_next_question_is_answered() -> None:
     with patched("\n        while True: pass", Limits(seconds=3)) as implementation:
-        outcome = implementation.run(DEPLOYMENT, SCENARIO)
-        assert (outcome.end, outcome.error) == ("error", "no answer within 3 s")
+        outcome = implementation.run(SCENARIO)
+        assert (outcome.fate, outcome.error) == (Fate.FAILED, "no answer within 3 s")
         assert implementation.smallest_pool(DEPLOYMENT) == 16
 
 
@@ -73,7 +74,7 @@ def test_memory_is_limited() -> None:
     if sys.platform == "darwin":
         limits = Limits(memory_bytes=1 << 62)
     with patched("bytearray(2 << 30)", limits) as implementation:
-        outcome = implementation.run(DEPLOYMENT, SCENARIO)
+        outcome = implementation.run(SCENARIO)
     assert outcome.error == ("MemoryError: " if sys.platform != "darwin" else None)
 
 
