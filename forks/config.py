@@ -10,6 +10,7 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
+from ..spec.attention import Attention
 from ..spec.deployment import Deployment
 from ..spec.errors import UnsupportedError, UsageError
 from .inspection import bare, has_field
@@ -117,9 +118,23 @@ def _fraction(deployment: Deployment) -> float:
     return (known(deployment.watermark, "watermark") + 0.5) / known(deployment.blocks, "blocks")
 
 
+def is_recurrent(cache: Attention) -> bool:
+    """Tell whether a cache keeps states instead of tokens."""
+    return cache.kind.startswith("mamba_")
+
+
+def token_block_sizes(deployment: Deployment) -> list[int]:
+    """List the block sizes of the groups that keep tokens; a state's block size says when it is kept, not its size."""
+    caches = list(deployment.caches())
+    keeping_tokens = [cache for cache in caches if not is_recurrent(cache)] or caches
+    return [known(cache.block_size, "block_size") for cache in keeping_tokens]
+
+
 def _set_cache(cache: Any, deployment: Deployment) -> None:
-    sizes = [known(c.block_size, "block_size") for c in deployment.caches()]
-    set_known(cache, "block_size", math.gcd(*sizes))
+    set_known(cache, "block_size", math.gcd(*token_block_sizes(deployment)))
+    modes = {c.kind.removeprefix("mamba_") for c in deployment.caches() if is_recurrent(c)} - {"none"}
+    for mode in modes:
+        set_known(cache, "mamba_cache_mode", mode)
     set_known(cache, "enable_prefix_caching", deployment.prefix_caching)
     if deployment.blocks is not None:
         set_known(cache, "num_gpu_blocks", known(deployment.blocks, "blocks"))

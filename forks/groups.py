@@ -9,8 +9,10 @@ from typing import Any
 from ..spec.attention import Attention
 from ..spec.deployment import Deployment
 from ..spec.errors import UnsupportedError
-from .config import known
+from ..spec.layers import Layer, StateStorage
+from .config import is_recurrent, known, token_block_sizes
 from .inspection import call, has_field
+from .layer_specs import make_spec
 from .loader import Core
 
 _CLASSES = {
@@ -29,7 +31,7 @@ def layer_specs(core: Core, deployment: Deployment) -> dict[str, Any]:
     and head size stay apart, and their formulas do not.
     """
     caches = list(deployment.caches())
-    page = math.lcm(*(known(c.block_size, "block_size") for c in caches)) * 64 * 2 ** len(caches)
+    page = math.lcm(*token_block_sizes(deployment)) * 64 * 2 ** len(caches)
     return {f"layer.{i}": _spec(core, cache, page, i) for i, cache in enumerate(caches)}
 
 
@@ -66,6 +68,9 @@ def layer_spec(core: Core, cache: Attention, heads: int = 1, head_size: int = 1)
 
 def _spec(core: Core, cache: Attention, page: int, index: int) -> Any:
     """Make one layer's spec whose page has exactly `page` bytes."""
+    if is_recurrent(cache):
+        # A state of one element, its page padded: what a state holds changes no block count.
+        return make_spec(core, Layer(cache, StateStorage(((1, "bfloat16"),), padded=page)))
     unit = layer_spec(core, cache).page_size_bytes
     heads = 2**index if cache.kind != "mla" else 1
     return layer_spec(core, cache, heads, page // unit // heads)

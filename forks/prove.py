@@ -74,7 +74,8 @@ def judge(core: Core, name: str, block_sizes: Sequence[int] | None = None) -> li
     from ..proofs.symbolic import examine
     from .interpretation import ASSUMED, interpreted
 
-    decisions, assumed = decisions_of(core)
+    decisions, of_cap = decisions_of(core)
+    assumed = of_cap if name.startswith("cap_") else ()
     subjects = catalogue(decisions, tuple(block_sizes) if block_sizes is not None else BLOCK_SIZES)
     with interpreted(core):
         found = [examine(subject) for subject in subjects if subject.name == name]
@@ -82,7 +83,7 @@ def judge(core: Core, name: str, block_sizes: Sequence[int] | None = None) -> li
 
 
 def decisions_of(core: Core) -> tuple[Decisions, tuple[str, ...]]:
-    """Gather what the properties ask of a fork, and what was assumed in doing so."""
+    """Gather what the properties ask of a fork, and what was assumed about its cap."""
     from .formulas import Formulas
     from .replays import replay_admission, replay_held
 

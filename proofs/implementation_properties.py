@@ -23,6 +23,8 @@ from .settings import (
     COMPUTED,
     FULL,
     FULL_CHUNKED,
+    FULL_MAMBA,
+    FULL_MAMBA_ALIGN,
     FULL_SEVERAL,
     FULL_SLIDING,
     LENGTH,
@@ -53,7 +55,8 @@ def catalogue(decisions: Decisions, block_sizes: Sequence[int] = BLOCK_SIZES) ->
         for shape in (FULL, FULL_SLIDING, FULL_SEVERAL):
             yield boot_covers_gate(decisions, shape, block_size)
             yield boot_is_tight(decisions, shape, block_size)
-        yield boot_covers_gate(decisions, FULL_CHUNKED, block_size)
+        for shape in (FULL_CHUNKED, FULL_MAMBA, FULL_MAMBA_ALIGN):
+            yield boot_covers_gate(decisions, shape, block_size)
         yield boot_covers_gate(decisions, FULL_SLIDING, block_size, batches=2)
 
 
@@ -191,7 +194,7 @@ def boot_covers_gate(decisions: Decisions, shape: Shape, block_size: int, *, bat
         premises,
         program,
         shape.groups,
-        (("block_size", block_size),),
+        (("block_size", block_size), ("prefix_caching", 0)),
         str(batches),
         lambda values: decisions.replay_admission(deployed(Point(values)), values["tokens"]),
     )

@@ -65,12 +65,11 @@ class Path:
 
     @property
     def where(self) -> str:
-        """Name the error and the line that raised it."""
-        last = traceback.extract_tb(self.error.__traceback__)[-1] if self.error is not None else None
-        if last is None:
-            return ""
-        if isinstance(self.error, Interrupted):
-            return str(self.error)
+        """Name the error and the line that raised it; what was left says its place itself."""
+        frames = traceback.extract_tb(self.error.__traceback__) if self.error is not None else []
+        if isinstance(self.error, Interrupted) or not frames:
+            return str(self.error or "")
+        last = frames[-1]
         return f"{type(self.error).__name__}: {self.error} at {place(last.filename, last.lineno or 0, last.name)}"
 
 
@@ -214,7 +213,7 @@ def explore(program: Callable[[Run], object], question: Question, limits: Limits
         paths.append(_execute(program, run))
         waiting += [[*run.taken[:index], (run.taken[index][0], False)] for index in run.open]
     ledger.cost += pruning.spent()
-    return [*paths, Path((), error=_raised(Endless(f"more than {limits.paths} paths")))] if waiting else paths
+    return [*paths, Path((), error=Endless(f"more than {limits.paths} paths"))] if waiting else paths
 
 
 def _execute(program: Callable[[Run], object], run: Run) -> Path:
@@ -224,10 +223,3 @@ def _execute(program: Callable[[Run], object], run: Run) -> Path:
         return Path(run.condition(), error=run.interrupted or error)
     # A bare `except` in the code may have swallowed the interruption: the path is lost all the same.
     return Path(run.condition(), value=value, error=run.interrupted)
-
-
-def _raised(error: Interrupted) -> Interrupted:
-    try:
-        raise error
-    except Interrupted as raised:
-        return raised

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ..spec.attention import Attention, ChunkedLocal, FullAttention, SlidingWindow
 from ..spec.deployment import Deployment, Group, cache_is_legal
+from ..spec.states import MambaAlign, MambaNone
 from .theorem import Assumption, Point, Variable
 
 BLOCK_SIZE = Variable("block_size", "tokens", "the tokens of one block")
@@ -24,6 +25,24 @@ TOKEN = Variable("token", "position", "the position of one token")
 BLOCKS = Variable("blocks", "blocks", "the pool, null block included")
 
 
+STATE_BLOCK = 1 << 20
+"""The tokens that one state stands for where it stands for the whole sequence; longer ones are out of scope."""
+
+
+def _nothing(_: Any, __: Point) -> Iterable[Assumption]:
+    return ()
+
+
+def _whole_sequence(_: Any, at: Point) -> Iterator[Assumption]:
+    yield Assumption("max_model_len: one state stands for the whole sequence", at.max_model_len <= STATE_BLOCK)
+
+
+def _whole_blocks(block_size: Any, at: Point) -> Iterator[Assumption]:
+    """Assume what vLLM's `VllmConfig` asserts in the cache mode `align`."""
+    text = "max_num_batched_tokens: a step reaches the next block boundary"
+    yield Assumption(text, at.max_num_batched_tokens >= block_size)
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """Name a list of groups.
@@ -32,11 +51,13 @@ class Shape:
         groups: The groups in words.
         sizes: The sizes that are symbolic beside the block size.
         caches: The caches, for a block size and the sizes at a point.
+        engine: What engines demand of such groups beyond legal sizes.
     """
 
     groups: tuple[str, ...]
     sizes: tuple[Variable, ...]
     caches: Callable[[Any, Point], tuple[Attention, ...]]
+    engine: Callable[[Any, Point], Iterable[Assumption]] = _nothing
 
     def deployment(self, block_size: Any, at: Point, *, batches: int = 1) -> Deployment:
         """Make the deployment at a point."""
@@ -44,7 +65,8 @@ class Shape:
         return Deployment(groups, at.max_model_len, at.max_num_batched_tokens, max_concurrent_batches=batches)
 
     def legal(self, block_size: Any, at: Point) -> Iterator[Assumption]:
-        """Assume that every size of a cache is legal."""
+        """Assume that every size of a cache is legal, and what engines demand beyond that."""
+        yield from self.engine(block_size, at)
         for index, cache in enumerate(self.caches(block_size, at)):
             for constraint in cache_is_legal(cache, f"groups[{index}]."):
                 yield Assumption(f"{constraint.field}: {constraint.reason}", constraint.holds)
@@ -73,3 +95,5 @@ FULL_SEVERAL = Shape(
     _full_and_several,
 )
 FULL_CHUNKED = Shape(("full", "chunked local"), (CHUNK,), lambda b, at: (FullAttention(b), ChunkedLocal(b, at.chunk)))
+FULL_MAMBA = Shape(("full", "mamba"), (), lambda b, _: (FullAttention(b), MambaNone(STATE_BLOCK)), _whole_sequence)
+FULL_MAMBA_ALIGN = Shape(("full", "mamba, aligned"), (), lambda b, _: (FullAttention(b), MambaAlign(b)), _whole_blocks)

@@ -109,12 +109,14 @@ def test_boot_accepts_pools_in_which_a_request_waits_for_ever(release: Release, 
         assert refuted(one(found, "full", "sliding window", batches=batches)) == expected
     assert refuted(one(found, "full")) == {"max_num_batched_tokens": 1, "max_model_len": 1, "tokens": 1, "blocks": 1}
     assert refuted(one(found, "full", "chunked local"))["blocks"] == 2
+    assert refuted(one(found, "full", "mamba"))["blocks"] == 2
+    assert isinstance(one(found, "full", "mamba, aligned").verdict, Proved)
 
 
 @pytest.mark.parametrize("version", COUNTING_THE_NULL_BLOCK)
 def test_boot_covers_the_gate_once_it_counts_the_null_block(release: Release, version: str) -> None:
     found = list(prove_running(release(version), ["boot_covers_gate"]))
-    assert len(found) == 25
+    assert len(found) == 35
     assert all(isinstance(judgement.verdict, Proved) for judgement in found), found
     assert all(judgement.paths > judgement.accepting >= 1 for judgement in found)
 
@@ -135,6 +137,7 @@ def test_a_release_without_gate_and_without_the_method_is_unsupported(release: R
         "SlidingWindowManager has no get_num_skipped_tokens",
         "ChunkedLocalAttentionManager has no get_num_skipped_tokens",
         "the fork has no full-sequence gate",
+        "CacheConfig has no field mamba_cache_mode",
     }
 
 

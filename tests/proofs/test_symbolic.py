@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -135,6 +136,7 @@ def test_copies_are_the_same_number() -> None:
         lambda x, _: (1, 2, 3)[x:],
         lambda x, _: "ab" * x,
         math.gcd,
+        lambda x, _: list(itertools.islice([1], x)),
         lambda x, _: int(x),
         lambda x, _: float(x),
         lambda x, _: "%d" % x,  # noqa: UP031 - the very conversion that is meant
@@ -143,12 +145,26 @@ def test_copies_are_the_same_number() -> None:
         lambda x, _: bool(x / 2),
         lambda x, _: x / 2 == 1,
     ],
-    ids=["range", "index", "slice", "repeat", "gcd", "int", "float", "%d", "fraction", "quotient", "bool", "equal"],
+    ids=[
+        "range",
+        "index",
+        "slice",
+        "repeat",
+        "gcd",
+        "islice",
+        "int",
+        "float",
+        "%d",
+        "fraction",
+        "quotient",
+        "bool",
+        "equal",
+    ],
 )
 def test_a_use_that_needs_a_value_leaves_the_path(use: Callable[..., Any]) -> None:
     (path,) = paths(use)
     assert isinstance(path.error, ConcretisationNeeded)
-    assert "test_symbolic.py:" in path.where
+    assert "test_symbolic.py:" in path.where, "the place is named even where C code raises an error of its own"
 
 
 def test_code_cannot_swallow_the_refusal() -> None:
