@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 
+_EARLY_ROUNDS = (500_000, 4_000_000)
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Limit one question, by what the solver does and, as a last resort, by the clock.
@@ -20,5 +23,5 @@ class Budget:
 
     def rounds(self) -> Iterator[Budget]:
         """Split the budget into rounds, the last the whole: an easy way is found before a hard one is exhausted."""
-        for share in (64, 8, 1):
-            yield replace(self, rlimit=max(1, self.rlimit // share))
+        yield from (replace(self, rlimit=limit) for limit in _EARLY_ROUNDS if limit < self.rlimit)
+        yield self

@@ -29,14 +29,23 @@ class Least:
     proven: bool
 
 
-def least(question: Question, budget: Budget) -> Least:
-    """Find the smallest case; the result does not depend on which models the solver happens to return."""
+def least(question: Question, budget: Budget, guess: int | None = None) -> Least:
+    """Find the smallest case; neither the models that the solver happens to return nor a guess of its sum matter."""
     search = _Search(question, budget)
-    reply, excluded = search.first()
+    reply, excluded = search.first(_FIRST_SUM if guess is None else guess)
     if reply.answer is not Answer.SATISFIABLE:
         return Least(reply, search.cost, proven=False)
     values = search.in_order(search.smaller(reply.values, excluded))
     return Least(Reply(Answer.SATISFIABLE, reply.cost, values), search.cost, search.complete)
+
+
+def _before(values: Mapping[str, int]) -> z3.BoolRef:
+    """State that a case comes before another in declared order: it is lower in the first place where they differ."""
+    earlier: z3.BoolRef = z3.BoolVal(False)
+    for name, value in reversed(list(values.items())):
+        number = z3.Int(name)
+        earlier = z3.Or(number < value, z3.And(number == value, earlier))
+    return earlier
 
 
 class _Search:
@@ -49,9 +58,9 @@ class _Search:
         self.complete = True
         self.sum = z3.Sum(*map(z3.Int, question.variables))
 
-    def first(self) -> tuple[Reply, int]:
+    def first(self, bound: int) -> tuple[Reply, int]:
         """Find any case, small sums first, and the greatest sum that is known to have none."""
-        excluded, bound = -1, _FIRST_SUM
+        excluded = -1
         while bound <= _LAST_SUM:
             reply = self._ask(self.sum <= bound)
             if reply.answer is not Answer.UNSATISFIABLE:
@@ -60,23 +69,19 @@ class _Search:
         return (reply if reply.answer is Answer.SATISFIABLE else self._ask()), excluded
 
     def smaller(self, values: Mapping[str, int], excluded: int) -> Mapping[str, int]:
-        """Halve the distance between the sum reached and the greatest one excluded until they meet."""
-        while sum(values.values()) > excluded + 1:
-            middle = (excluded + sum(values.values())) // 2
-            found = self._improved(self.sum <= middle)
-            if found is None:
-                excluded = middle
-            else:
-                values = found
+        """Try one less, then halve the distance between the sum reached and the greatest one excluded."""
+        bound = sum(values.values()) - 1
+        while bound > excluded:
+            found = self._improved(self.sum <= bound)
+            values, excluded = (values, bound) if found is None else (found, excluded)
+            bound = (excluded + sum(values.values())) // 2
         return values
 
     def in_order(self, values: Mapping[str, int]) -> Mapping[str, int]:
-        """Keep the sum; lower each value as far as it goes, then fix it."""
-        fixed = [self.sum == sum(values.values())]
-        for name in self.question.variables:
-            while values[name] > 0 and (found := self._improved(*fixed, z3.Int(name) < values[name])):
-                values = found
-            fixed.append(z3.Int(name) == values[name])
+        """Keep the sum and look for a case that comes before in declared order, until there is none."""
+        same_sum = self.sum == sum(values.values())
+        while found := self._improved(same_sum, _before(values)):
+            values = found
         return values
 
     def _improved(self, *bounds: z3.BoolRef) -> Mapping[str, int] | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias, cast
 
-from ..spec.arithmetic import Term, Truth, every
+from ..spec.arithmetic import Term, Truth
 from ..spec.attention import Attention
 from ..spec.deployment import Constraint, Deployment, cache_is_legal, legal
 
@@ -141,8 +141,8 @@ class Theorem:
         return self.admits(values) and not (claim or self.claim).holds(at)
 
     def admits(self, values: Mapping[str, int]) -> bool:
-        """Tell whether plain integers meet every premise."""
-        return bool(every(assumption.holds for assumption in self.assumptions(Point(values))))
+        """Tell whether plain integers meet every premise; a later one may rely on an earlier one to be defined."""
+        return all(assumption.holds for assumption in self.assumptions(Point(values)))
 
 
 def given(text: str, holds: Predicate) -> Premise:

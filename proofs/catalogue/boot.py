@@ -96,10 +96,10 @@ def _step(
         name=name,
         sentence=sentence,
         family=FAMILY,
-        variables=(BLOCK_SIZE, *own, COUNT, *_GENERAL, _NEEDED, _RESERVED),
+        variables=(BLOCK_SIZE, *own, *_GENERAL, _NEEDED, _RESERVED),
         premises=(legal_deployment(deployed(cache)), TOKENS_WITHIN_LENGTH, _COVERED_SO_FAR),
         claim=_covers(demand, deployed(cache)),
-        covers=(_FULL_LENGTH, _SEVERAL_GROUPS, _SEVERAL_STEPS),
+        covers=(_FULL_LENGTH, _SEVERAL_STEPS, *((_SEVERAL_GROUPS,) if COUNT in own else ())),
         mutants=tuple(variant(text, _covers(demand, deployed(other), design)) for text, other, design in mutants),
     )
 
@@ -140,7 +140,7 @@ STEPS = (
         "boot_covers_the_gate_with_one_more_window_group",
         "Sliding-window groups add no less to boot than to the gate.",
         window,
-        (WINDOW, EXTRA_RETAINED),
+        (WINDOW, EXTRA_RETAINED, COUNT),
         gate_needs,
         (("the gate charges the whole sequence", window, _UNCAPPED),),
     ),
@@ -148,7 +148,7 @@ STEPS = (
         "boot_covers_the_first_step_with_one_more_window_group",
         "Sliding-window groups add no less to boot than to the first step.",
         window,
-        (WINDOW, EXTRA_RETAINED),
+        (WINDOW, EXTRA_RETAINED, COUNT),
         first_step_needs,
         (
             ("lookahead is not paid for", window, _UNPAID_LOOKAHEAD),
@@ -159,7 +159,7 @@ STEPS = (
         "boot_covers_the_gate_with_one_more_chunk_group",
         "Chunked-local groups add no less to boot than to the gate, whatever the chunk.",
         chunked,
-        (CHUNK,),
+        (CHUNK, COUNT),
         gate_needs,
         (("the gate charges the whole sequence", chunked, _UNCAPPED),),
     ),
@@ -167,7 +167,7 @@ STEPS = (
         "boot_covers_the_first_step_with_one_more_chunk_group",
         "Chunked-local groups add no less to boot than to the first step, whatever the chunk.",
         chunked,
-        (CHUNK,),
+        (CHUNK, COUNT),
         first_step_needs,
         (
             ("lookahead is not paid for", chunked, _UNPAID_LOOKAHEAD),

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...spec.admission import admitted
+from ...spec.arithmetic import Term
 from ...spec.deployment import Deployment
 from ...spec.design import SOUND, VLLM_028, Design
 from ...spec.sizing import boot_accepts, boot_requirement
 from ..theorem import (
     Expectation,
+    Formula,
     Point,
+    Quantity,
     Statement,
     Theorem,
     Variable,
     implies,
     legal_deployment,
+    negation,
     variant,
 )
 from .common import (
@@ -86,6 +91,35 @@ def _mutants(setting: Setting) -> tuple[Statement, ...]:
 
 _OWN = (WINDOW, MAX_NUM_BATCHED_TOKENS)
 
+
+def _too_small(demand: Formula) -> Statement:
+    """State that a pool below a demand does not admit the longest request."""
+    gate = gate_needs(_full, SOUND)
+    return Statement(
+        "blocks < demand => the longest request is not admitted",
+        lambda at: implies(at.blocks < demand(at), negation(admitted(at.max_model_len, at.blocks, _full(at), SOUND))),
+        (Quantity("demand", demand), Quantity("gate", lambda at: gate.of(at.but(tokens=at.max_model_len))), USABLE),
+    )
+
+
+def _demand(at: Point) -> Term:
+    return boot_requirement(_full(at), SOUND)
+
+
+TIGHT = Theorem(
+    name="no_pool_below_the_boot_check_admits_the_longest_request",
+    sentence="With full attention, boot demands no block too many: a pool of fewer never admits the longest request.",
+    family=FAMILY,
+    variables=(BLOCK_SIZE, MAX_MODEL_LEN, BLOCKS),
+    premises=(legal_deployment(_full),),
+    claim=_too_small(_demand),
+    covers=(
+        Statement("the pool lacks one block", lambda at: at.blocks == _demand(at) - 1),
+        Statement("the sequence takes two blocks", lambda at: at.max_model_len > at.block_size),
+    ),
+    mutants=(variant("boot demands a block more", _too_small(lambda at: _demand(at) + 1)),),
+)
+
 THEOREMS = (
     _theorem(
         "full_attention_gate_passes_where_boot_counts_the_null_block",
@@ -115,4 +149,5 @@ THEOREMS = (
         _WINDOWED,
         VLLM_028,
     ),
+    TIGHT,
 )
