@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..render import Format
+from ._implementation_proofs import judged, refuse
 
 if TYPE_CHECKING:
     from ..proofs.budget import Budget
@@ -21,22 +22,51 @@ _DEFAULT_JOBS = min(2, os.cpu_count() or 1)
 
 
 def run(
-    names: Annotated[list[str] | None, typer.Argument(help="Theorems or families; all where none is named.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Theorems or families, or properties with --impl; all where none is named."),
+    ] = None,
     family: Annotated[list[str] | None, typer.Option(help="A family of theorems (repeatable).")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes to share the theorems among.")] = _DEFAULT_JOBS,
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds that one question may take.")] = None,
     rlimit: Annotated[int | None, typer.Option(min=1, help="Solver resources that one question may take.")] = None,
+    impl: Annotated[
+        str | None, typer.Option(help="Decide an implementation's own code instead: vllm==0.21.0, a wheel, a checkout.")
+    ] = None,
+    block_size: Annotated[
+        list[int] | None, typer.Option(min=1, help="With --impl: decide boot at this block size only (repeatable).")
+    ] = None,
     form: Annotated[Format, typer.Option("--format", help="How to write the result.")] = Format.TEXT,
 ) -> int:
     """Prove the theorems for all values, refute the false variants, and show that neither is hollow.
 
-    Exit code 0 where everything came out as recorded: covers reached and mutants refuted, too.
+    Exit code 0 where everything came out as recorded: covers reached and mutants refuted, too. With --impl, the
+    implementation's own code is executed on symbolic integers, and 0 means that every property is proved of it.
     """
+    if impl is not None:
+        refuse({"--family": family, "--timeout": timeout, "--rlimit": rlimit}, "is about theorems", "leave it out")
+        return _prove_implementation(impl, names or [], block_size or [], form)
+    refuse({"--block-size": block_size}, "is about an implementation", "name one with --impl")
+    return _prove_theorems([*(names or []), *(family or [])], jobs, timeout, rlimit, form)
+
+
+def _prove_implementation(impl: str, properties: Sequence[str], block_sizes: Sequence[int], form: Format) -> int:
+    from ..oracle.verdict import exit_code
+    from ..render.output import note, progress, show
+
+    begun = time.monotonic()
+    with progress() as tell:
+        report = judged(impl, properties, block_sizes, tell)
+    show(report, form)
+    note(f"{len(report.judgements)} judgements in {time.monotonic() - begun:.1f} s")
+    return exit_code(judgement.verdict for judgement in report.judgements)
+
+
+def _prove_theorems(selected: Sequence[str], jobs: int, timeout: float | None, rlimit: int | None, form: Format) -> int:
     from ..oracle.verdict import exit_code
     from ..render.output import note, show
     from ..render.records import ProveReport
 
-    selected = [*(names or []), *(family or [])]
     begun = time.monotonic()
     outcomes = _check_all(selected, jobs, _budget(timeout, rlimit))
     show(ProveReport(tuple(map(_recorded, outcomes)), _replay(selected, timeout, rlimit)), form)

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from ..oracle.verdict import Verdict
 from ..spec import Lengths
+from .implementation_records import ImplementationReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,5 +247,11 @@ class TheoremExplanation:
     replay: str
 
 
-Report: TypeAlias = CheckReport | ProveReport | TheoremList | TheoremExplanation
+Report: TypeAlias = (
+    CheckReport
+    | ProveReport
+    | ImplementationReport
+    | TheoremList
+    | TheoremExplanation
+)
 """Anything that a renderer renders."""

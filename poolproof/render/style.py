@@ -1,9 +1,10 @@
-"""The few marks that all text reports share."""
+"""The few marks and lines that all text reports share."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 
+from rich.markup import escape
 from rich.table import Table
 
 from ..oracle.verdict import Holds, Inconclusive, Proved, Refuted, Unsupported, Vacuous, Verdict
@@ -36,3 +37,26 @@ def columns(*titles: str, right: Collection[str] = (), header: bool = True) -> T
     for title in titles:
         table.add_column(title, justify="right" if title in right else "left", overflow="fold")
     return table
+
+
+def gravest(verdicts: Iterable[Verdict]) -> Verdict:
+    """Choose the verdict that decides the exit code: a refutation before what is vacuous, open or unjudged."""
+    order: tuple[type[Verdict], ...] = (Refuted, Vacuous, Inconclusive, Unsupported, Holds, Proved)
+    return min(verdicts, key=lambda verdict: order.index(type(verdict)))
+
+
+def reason_of(verdict: Verdict) -> str | None:
+    """Say why nothing was decided, or None where something was."""
+    match verdict:
+        case Inconclusive(text) | Vacuous(text) | Unsupported(text):
+            return text
+        case _:
+            return None
+
+
+def witness_lines(refuted: Refuted, replayed: str) -> Iterator[str]:
+    """Show the smallest counterexample, what follows from it, and how it was replayed."""
+    witness = refuted.witness
+    values = ", ".join(f"{name} = {value}" for name, value in witness.values)
+    yield f"  smallest counterexample  {escape(values)}  [dim](sum {witness.sum}, {replayed})[/]"
+    yield from (f"    {escape(line)}" for line in (*witness.facts, *witness.steps))

@@ -10,8 +10,10 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from ..oracle.verdict import Holds, Inconclusive, Proved, Refuted, Unsupported, Vacuous, Verdict
+from ..oracle.verdict import Holds, Proved, Refuted, Verdict
 from .check_text import check_text
+from .implementation_records import ImplementationReport
+from .implementation_text import implementation_text
 from .records import (
     CheckReport,
     Finding,
@@ -22,7 +24,7 @@ from .records import (
     TheoremList,
     TheoremOutcome,
 )
-from .style import columns, verdict_word
+from .style import columns, reason_of, verdict_word, witness_lines
 
 
 def to_text(report: Report) -> Iterator[RenderableType]:
@@ -32,6 +34,8 @@ def to_text(report: Report) -> Iterator[RenderableType]:
             yield from check_text(report)
         case ProveReport():
             yield from _prove(report)
+        case ImplementationReport():
+            yield from implementation_text(report)
         case TheoremList():
             yield from _list(report)
         case TheoremExplanation():
@@ -95,27 +99,11 @@ def _details(theorem: TheoremOutcome) -> Iterator[RenderableType]:
     if isinstance(theorem.claim, Refuted):
         yield ""
         yield f"{theorem.name}: [dim]{escape(theorem.sentence)}[/]"
-        yield from _witness(theorem.claim)
-    if isinstance(theorem.verdict, Inconclusive | Vacuous | Unsupported):
+        yield from witness_lines(theorem.claim, "replayed on integers")
+    reason = reason_of(theorem.verdict)
+    if reason is not None:
         yield ""
-        yield f"{theorem.name}: {verdict_word(theorem.verdict)}: {escape(_said(theorem.verdict))}"
-
-
-def _said(verdict: Inconclusive | Vacuous | Unsupported) -> str:
-    match verdict:
-        case Inconclusive(reason):
-            return reason
-        case Vacuous(hypothesis):
-            return hypothesis
-        case Unsupported(what):
-            return what
-
-
-def _witness(refuted: Refuted) -> Iterator[str]:
-    witness = refuted.witness
-    values = ", ".join(f"{name} = {value}" for name, value in witness.values)
-    yield f"  smallest counterexample  {escape(values)}  [dim](sum {witness.sum}, replayed on integers)[/]"
-    yield from (f"    {escape(line)}" for line in (*witness.facts, *witness.steps))
+        yield f"{theorem.name}: {verdict_word(theorem.verdict)}: {escape(reason)}"
 
 
 def _list(report: TheoremList) -> Iterator[RenderableType]:
