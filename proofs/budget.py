@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-
 _EARLY_ROUNDS = (500_000, 4_000_000)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import z3
 
 from ..oracle.verdict import Holds, Inconclusive, Proved, Refuted, Vacuous, Verdict, Witness
-from ..spec.arithmetic import Truth
+from ..spec.arithmetic import Term, Truth
 from ..spec.errors import UsageError
 from .budget import Budget
 from .minimal import least
@@ -51,6 +51,7 @@ class _Check:
         self.theorem = theorem
         self.budget = budget
         self.cost = 0
+        self.context = z3.Context()
         names = tuple(variable.name for variable in theorem.variables)
         self.at = Point({name: z3.Int(name) for name in names})
         premises = tuple((each.text, _term(each.holds)) for each in theorem.assumptions(self.at))
@@ -100,7 +101,8 @@ class _Check:
 
     def refutation(self) -> Verdict | None:
         """Find the smallest case against the claim."""
-        found = least(self.against(self.plain, self.theorem.claim), self.budget, self.theorem.least_sum)
+        question = self.against(self.plain, self.theorem.claim)
+        found = least(question, self.budget, self.theorem.least_sum, self.context)
         self.cost += found.cost
         if found.reply.answer is not Answer.SATISFIABLE:
             return None
@@ -128,7 +130,7 @@ class _Check:
 
     def ask(self, question: Question, budget: Budget | None = None) -> Reply:
         """Ask, and count the cost."""
-        reply = ask(question, budget or self.budget)
+        reply = ask(question, budget or self.budget, self.context)
         self.cost += reply.cost
         return reply
 
@@ -141,8 +143,13 @@ class _Check:
 def witness(claim: Statement, values: Mapping[str, int], smallest: bool = True) -> Witness:
     """Show a case with the quantities that the claim compares."""
     at = Point(values)
-    facts = [f"{shown.name} = {shown.of(at)} {shown.unit}" for shown in claim.shown]
+    facts = [f"{shown.name} = {counted(shown.of(at), shown.unit)}" for shown in claim.shown]
     return Witness(tuple(values.items()), (*facts, *([] if smallest else ["not shown to be the smallest case"])))
+
+
+def counted(value: Term, unit: str) -> str:
+    """Write a number with its unit, in the singular for one."""
+    return f"{value} {unit.removesuffix('s') if value == 1 else unit}"
 
 
 def _term(truth: Truth) -> z3.BoolRef:

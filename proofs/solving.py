@@ -58,31 +58,41 @@ class Reply:
     reason: str = ""
 
 
-def ask(question: Question, budget: Budget) -> Reply:
-    """Ask in each encoding in turn, with ever more resources, until one answers."""
+def ask(question: Question, budget: Budget, context: z3.Context | None = None) -> Reply:
+    """Ask in each encoding in turn, with ever more resources, until one answers.
+
+    A context of its own makes an answer, and its cost, independent of all that was asked before; questions that are
+    always asked in one order may share one.
+    """
+    context = context or z3.Context()
     reply = Reply(Answer.UNKNOWN, 0)
     for limit in budget.rounds():
         for encoding in ENCODINGS:
-            reply = _ask_in(encoding, question, limit, reply.cost)
+            reply = _ask_in(encoding, question, limit, context, reply.cost)
             if reply.answer is not Answer.UNKNOWN:
                 return reply
     return reply
 
 
-def _ask_in(encoding: Encoding, question: Question, budget: Budget, spent: int) -> Reply:
-    """Ask once, in a context of its own: what was asked before then changes neither the answer nor its cost."""
-    context = z3.Context()
+def _ask_in(encoding: Encoding, question: Question, budget: Budget, context: z3.Context, spent: int) -> Reply:
+    """Ask once; what was spent before is added to the cost."""
     solver = z3.Solver(ctx=context)
     solver.set("timeout", budget.timeout_ms)
     solver.set("rlimit", budget.rlimit)
     labels = _load(solver, encoding, question, context)
+    before = _count(solver)
     found = solver.check()
-    cost = spent + solver.statistics().get_key_value("rlimit count")
+    cost = spent + _count(solver) - before
     if found == z3.sat:
         return Reply(Answer.SATISFIABLE, cost, values=_values(solver.model(), question.variables, context))
     if found == z3.unsat:
         return Reply(Answer.UNSATISFIABLE, cost, core=_core(solver, labels))
     return Reply(Answer.UNKNOWN, cost, reason=solver.reason_unknown())
+
+
+def _count(solver: z3.Solver) -> int:
+    """Read the resource count of the solver's context, which only grows."""
+    return int(solver.statistics().get_key_value("rlimit count"))
 
 
 def _load(solver: z3.Solver, encoding: Encoding, question: Question, context: z3.Context) -> dict[str, str]:

@@ -12,10 +12,9 @@ from typing import TypeAlias
 
 from ...spec.arithmetic import Term, every
 from ...spec.attention import ChunkedLocal, FullAttention, SlidingWindow
-from ...spec.design import SOUND, VLLM_019, VLLM_020, Cap, Design
+from ...spec.design import SOUND, Cap, Design
 from ...spec.sizing import boot_requirement
 from ..theorem import (
-    Expectation,
     Formula,
     Point,
     Quantity,
@@ -272,35 +271,4 @@ ANY_GROUPS = Theorem(
 )
 
 
-def _gate_within_reservation(name: str, sentence: str, design: Design, refuted: bool) -> Theorem:
-    """State, for full attention beside a window, that the gate demands no more than boot reserves."""
-    uncapped = at_most(gate_needs(_PAIR, _UNCAPPED), reserved(_PAIR, _UNCAPPED))
-    return Theorem(
-        name=name,
-        sentence=sentence,
-        family=FAMILY,
-        variables=(FULL_BLOCK_SIZE, BLOCK_SIZE, WINDOW, MAX_NUM_BATCHED_TOKENS, MAX_MODEL_LEN, TOKENS),
-        premises=(legal_deployment(_PAIR), TOKENS_WITHIN_LENGTH),
-        claim=at_most(gate_needs(_PAIR, design), reserved(_PAIR, design)),
-        covers=(_FULL_LENGTH, _SEVERAL_STEPS),
-        mutants=() if refuted else (variant("the gate charges the whole sequence", uncapped),),
-        expected=Expectation.REFUTED if refuted else Expectation.HOLDS,
-        least_sum=10 if refuted else None,
-    )
-
-
-PAIR = _gate_within_reservation(
-    "capped_gate_stays_within_boot_reservation",
-    "A gate that charges a window group its cap demands no more of a full and a window group than boot reserves.",
-    VLLM_020,
-    refuted=False,
-)
-
-UNCAPPED_PAIR = _gate_within_reservation(
-    "uncapped_gate_stays_within_boot_reservation",
-    "A gate that charges the whole sequence in every group demands no more than boot reserves.",
-    VLLM_019,
-    refuted=True,
-)
-
-THEOREMS: tuple[Theorem, ...] = (PAIR, UNCAPPED_PAIR, BASE, *STEPS, ADDITIVE, ANY_GROUPS)
+THEOREMS: tuple[Theorem, ...] = (BASE, *STEPS, ADDITIVE, ANY_GROUPS)
