@@ -82,9 +82,9 @@ class Formulas:
         """
         if gate(self._core) == "none":
             raise UnsupportedError("the fork has no full-sequence gate")
-        scheduler, _ = make_scheduler(self._core, replace(deployment, blocks=_ENOUGH), priority=False, gate=True)
+        scheduler, _ = make_scheduler(self._core, deployment, priority=False, gate=True)
         scheduler.add_request(self._request(tokens))
-        _offer(scheduler.kv_cache_manager, deployment.blocks)
+        scheduler.kv_cache_manager.block_pool.get_new_blocks = _admitted
         try:
             scheduler.schedule()
         except Admitted:
@@ -164,19 +164,6 @@ def _construction(manager: Any, cache: Attention) -> dict[str, Any]:
         "kv_cache_group_id": 0,
         "scheduler_block_size": cache.block_size,
     }
-
-
-def _offer(manager: Any, blocks: Any) -> None:
-    """Let a pool have so many blocks in all, and end the execution when one is taken.
-
-    The pool itself is of known size: it keeps its blocks in a list. What it holds back of its own is what a fresh one
-    does not count as free.
-    """
-    pool = manager.block_pool
-    kept = _ENOUGH - pool.get_num_free_blocks()
-    pool.free_block_queue.num_free_blocks = blocks - kept
-    pool.num_gpu_blocks = manager.kv_cache_config.num_blocks = blocks
-    pool.get_new_blocks = _admitted
 
 
 def _admitted(*_: Any, **__: Any) -> NoReturn:

@@ -14,6 +14,7 @@ from ..proofs.proxy import InterpretedInt, SymbolicInt
 from .boot import PLANNING
 from .loader import Core
 
+_KNOWN_SIZES = (64, 256)
 _SEARCHES = ("estimate_max_model_len", "_estimate_max_model_len_from_groups")
 
 ASSUMED = (
@@ -21,6 +22,7 @@ ASSUMED = (
     "the result of a true division is printed, never decided upon",
     "the search for the greatest length that fits, made for a refusal's message, may return any number",
     "log messages are not formatted",
+    "a pool of unknown size keeps back as many blocks as two pools of known sizes do",
 )
 """What holds of every symbolic execution of a fork."""
 
@@ -33,6 +35,9 @@ def interpreted(core: Core) -> Iterator[None]:
         for name, how in core.modules_run.items():
             if how == "eager":
                 stack.enter_context(patch.object(core.module(name), "int", InterpretedInt, create=True))
+        pool = core.find("v1.core.block_pool:BlockPool")
+        if pool is not None:
+            stack.enter_context(patch.object(pool, "__init__", _of_any_size(pool.__init__)))
         for module, search in _searches(core):
             stack.enter_context(patch.object(module, search.__name__, _unknown_on_symbols(search)))
         yield
@@ -59,4 +64,28 @@ def _unknown_on_symbols(search: Callable[..., Any]) -> Callable[..., Any]:
         return search(*arguments, **named) if symbol is None else symbol.run.unknown(search.__name__)
 
     replaced.__name__ = search.__name__
+    return replaced
+
+
+def _of_any_size(construct: Callable[..., None]) -> Callable[..., None]:
+    """Construct a pool of symbolic size with a known number of blocks, which it lists, and give it the size then.
+
+    What it keeps back must not depend on its size: the known sizes are compared.
+    """
+
+    def replaced(pool: Any, num_gpu_blocks: Any, *arguments: Any, **named: Any) -> None:
+        if type(num_gpu_blocks) is not SymbolicInt:
+            return construct(pool, num_gpu_blocks, *arguments, **named)
+        kept = set()
+        for size in _KNOWN_SIZES:
+            construct(pool, size, *arguments, **named)
+            kept.add(size - pool.get_num_free_blocks())
+        if len(kept) > 1:
+            num_gpu_blocks.run.refuse("the size of the pool, of which it keeps a share back,")
+        pool.num_gpu_blocks = num_gpu_blocks
+        pool.free_block_queue.num_free_blocks = num_gpu_blocks - kept.pop()
+        if type(pool.get_num_free_blocks()) is not SymbolicInt:
+            num_gpu_blocks.run.refuse("the size of the pool, whose free blocks are counted elsewhere,")
+        return None
+
     return replaced

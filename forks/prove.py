@@ -8,18 +8,21 @@ from functools import partial
 
 from ..proofs.decisions import Decisions
 from ..proofs.judgement import Judgement
+from ..proofs.settings import BLOCK_SIZES
 from ..spec.errors import UsageError
 from .implementation import Implementation
 from .loader import Core
 from .source import Source
+
+AT_BLOCK_SIZES = ("boot_covers_gate", "boot_is_tight")
+"""What is decided at given block sizes."""
 
 PROPERTIES = (
     "cap_covers_held",
     "cap_covers_held_with_lookahead",
     "skipped_tokens_are_out_of_the_window",
     "tokens_out_of_the_window_are_skipped",
-    "boot_covers_gate",
-    "boot_is_tight",
+    *AT_BLOCK_SIZES,
 )
 """What can be asked of an implementation."""
 
@@ -64,19 +67,27 @@ def prove_running(
     for name in _known(properties):
         if on_progress is not None:
             on_progress(f"{implementation.source.origin}: {name}")
-        arguments = {"name": name, "block_sizes": None if block_sizes is None else list(block_sizes)}
-        yield from implementation.call(f"{__name__}:judge", arguments)
+        # One block size at a time, so that no single answer takes long.
+        for block_size in _block_sizes(name, block_sizes):
+            yield from implementation.call(f"{__name__}:judge", {"name": name, "block_size": block_size})
 
 
-def judge(core: Core, name: str, block_sizes: Sequence[int] | None = None) -> list[Judgement]:
+def _block_sizes(name: str, chosen: Sequence[int] | None) -> Sequence[int | None]:
+    """List the block sizes at which a property is decided; None stands for every one."""
+    if name not in AT_BLOCK_SIZES:
+        return (None,)
+    return BLOCK_SIZES if chosen is None else chosen
+
+
+def judge(core: Core, name: str, block_size: int | None) -> list[Judgement]:
     """Decide one property of a loaded fork in every setting; this runs beside the fork."""
-    from ..proofs.implementation_properties import BLOCK_SIZES, catalogue
+    from ..proofs.implementation_properties import boot_properties, cache_properties
     from ..proofs.symbolic import examine
     from .interpretation import ASSUMED, interpreted
 
     decisions, of_cap = decisions_of(core)
     assumed = of_cap if name.startswith("cap_") else ()
-    subjects = catalogue(decisions, tuple(block_sizes) if block_sizes is not None else BLOCK_SIZES)
+    subjects = cache_properties(decisions) if block_size is None else boot_properties(decisions, block_size)
     with interpreted(core):
         found = [examine(subject) for subject in subjects if subject.name == name]
     return [replace(judgement, assumed=(*ASSUMED, *assumed, *judgement.assumed)) for judgement in found]

@@ -25,6 +25,9 @@ TOKEN = Variable("token", "position", "the position of one token")
 BLOCKS = Variable("blocks", "blocks", "the pool, null block included")
 
 
+BLOCK_SIZES = (1, 2, 3, 16, 32)
+"""The block sizes at which boot is decided."""
+
 STATE_BLOCK = 1 << 20
 """The tokens that one state stands for where it stands for the whole sequence; longer ones are out of scope."""
 

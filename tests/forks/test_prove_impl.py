@@ -293,6 +293,21 @@ def test_a_loop_over_tokens_is_named_with_its_place() -> None:
     assert "max_admission_blocks_per_request" in found.verdict.reason
 
 
+def test_a_pool_that_keeps_a_share_of_its_blocks_is_not_taken_for_one_that_keeps_the_null_block() -> None:
+    line = "self.null_block = self.free_block_queue.popleft()"
+    patch = ("v1/core/block_pool.py", line, f"{line}; self.free_block_queue.popleft_n(num_gpu_blocks // 64)")
+    found = one(changed("0.33.0", ["boot_covers_gate"], patch), "full")
+    assert isinstance(found.verdict, Inconclusive)
+    assert "keeps a share back" in found.verdict.reason
+
+
+def test_a_pool_that_keeps_one_block_more_is_refuted() -> None:
+    line = "self.null_block = self.free_block_queue.popleft()"
+    patch = ("v1/core/block_pool.py", line, f"{line}; self.spare = self.free_block_queue.popleft()")
+    found = one(changed("0.33.0", ["boot_covers_gate"], patch), "full")
+    assert refuted(found)["blocks"] == 2
+
+
 def test_code_that_crashes_for_some_configurations_is_inconclusive() -> None:
     patch = (
         INTERFACE,
