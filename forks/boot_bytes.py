@@ -40,14 +40,23 @@ class Compared:
     differences: tuple[str, ...]
 
 
-def compare(implementation: Implementation, design: Design, seed: int, cases: Iterable[int]) -> Iterator[Compared]:
-    """Start the fork and the design on the same cases.
+def compare(
+    implementation: Implementation, design: Design, seed: int, cases: Iterable[int], *, against: Design | None = None
+) -> Iterator[Compared]:
+    """Start the fork and a design on the same cases.
+
+    Args:
+        implementation: The fork.
+        design: The design for which cases are drawn: what its release can describe.
+        seed: The seed of the cases.
+        cases: Their numbers.
+        against: Another design to compare with.
 
     Raises:
         UnsupportedError: The fork cannot describe a layer, or refuses in a way whose meaning is not known.
     """
     for case in cases:
-        wanted = expected(drawn(design, seed, case), design)
+        wanted = expected(drawn(design, seed, case), against or design)
         found = implementation.call(WORKER, {"design": design.name, "seed": seed, "case": case})
         yield Compared(case, _outcome(wanted), tuple(differences(found, wanted)))
 

@@ -38,12 +38,14 @@ REASONS: Mapping[tuple[str, str], Reason] = {
     ("AssertionError", "max_memory_usage_bytes"): Reason.SHARDED_WINDOW,
     ("AssertionError", "group_and_unify_kv_cache_specs"): Reason.TUPLES,
     ("AssertionError", "_get_kv_cache_groups_uniform_groups"): Reason.TUPLES,
+    ("ValueError", "_get_kv_cache_groups_uniform_page_size"): Reason.HIDDEN_ALONE,
     ("AssertionError", "merge"): Reason.MERGE,
     ("ValueError", "validate_kv_cache_layout"): Reason.LAYOUT,
     ("AssertionError", "compute_layout_strides"): Reason.LAYOUT,
     ("AssertionError", "get_kv_cache_config_from_groups"): Reason.EMPTY_STAGE,
     ("AssertionError", "_get_kv_cache_bytes_per_block"): Reason.EMPTY_STAGE,
     ("ZeroDivisionError", "get_kv_cache_configs"): Reason.EMPTY_STAGE,
+    ("ZeroDivisionError", "_get_kv_cache_config_packed"): Reason.EMPTY_STAGE,
     ("ZeroDivisionError", "get_kv_cache_config_from_groups"): Reason.EMPTY_STAGE,
     ("AssertionError", "_get_packed_kv_cache_layout"): Reason.EMPTY_STAGE,
     ("ValueError", "_get_kv_cache_config_deepseek_v4"): Reason.EMPTY_STAGE,
@@ -76,7 +78,7 @@ def answer(core: Core, asked: Start) -> dict[str, Any]:
     except PoolproofError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever the fork raises is its refusal, and an unknown one is an error
-        return {"refused": _reason(error).name}
+        return {"refused": reason_of(error).name}
     return _described(core, config, planned)
 
 
@@ -150,7 +152,7 @@ def _tokens(core: Core, config: Any, planned: list[Any]) -> int:
     return int(logged[-len(planned)].replace(",", ""))
 
 
-def _reason(error: Exception) -> Reason:
+def reason_of(error: Exception) -> Reason:
     """Tell what a refusal means.
 
     Raises:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ..spec.attention import (
     Attention,
@@ -54,6 +55,9 @@ class _Draw:
         self.heads = rng.choice((1, 2, 4, 8))
         self.head_size = rng.choice((16, 64, 80, 128, 192, 256))
         self.latent_size = rng.choice((64, 512, 576))
+        self.alignment = rng.choice((None, None, 64, 576, 1024)) if self.planning.compressed else None
+        self.packed = self.planning.compressed and rng.random() < 0.4
+        self.compressed = self.planning.compressed and not self.planning.packs_by_name and rng.random() < 0.5
         self.dtype = rng.choice(("bfloat16", "float16", "float32", "float8_e4m3fn"))
         self.window = rng.choice((1, 16, 100, 128, 512, 1024))
         self.chunk = rng.choice((1, 32, 100, 512))
@@ -86,6 +90,8 @@ class _Draw:
     def model(self) -> Model:
         """Draw one to four sorts of layers, in a repeated or a random pattern."""
         sorts = [self.layer(kind) for kind in self.kinds()]
+        if self.rng.random() < 0.3:
+            sorts.append(self.variant(self.rng.choice(sorts)))
         count = self.rng.choice((1, 2, 3, 6, 8, 12, 17, 24))
         pattern = [self.rng.randrange(len(sorts)) for _ in range(self.rng.randint(1, 7))]
         chosen = [sorts[pattern[i % len(pattern)]] for i in range(count)]
@@ -98,16 +104,19 @@ class _Draw:
         return Model(layers, hybrid=self.rng.random() < 0.75, layout=layout)
 
     def kinds(self) -> list[str]:
-        """Draw the kinds of the sorts: recurrent layers share their mode, hidden states never stand alone."""
+        """Draw the kinds of the sorts: recurrent layers of a model share their mode."""
         states = [kind for kind in self.planning.kinds if kind.startswith("mamba_")]
         mode = self.rng.choice(states)
         allowed = [kind for kind in self.planning.kinds if kind not in states] + [mode, mode]
+        if self.rng.random() < 0.6:
+            latent = self.rng.random() < 0.35
+            allowed = [kind for kind in allowed if (kind in _LATENT) is latent]
         first = self.rng.choices(allowed, [_WEIGHTS.get(kind, 1) for kind in allowed])[0]
         more = self.rng.choice((0, 1, 1, 2, 2, 3))
         kinds = [first] + [self.rng.choice([first, *allowed, *allowed]) for _ in range(more)]
-        if self.rng.random() < 0.15 and "sliding_window_mla" in allowed:
+        if self.rng.random() < 0.3 and "sliding_window_mla" in allowed and "mla" in allowed:
             kinds = ["mla", *self.rng.choices(("mla", "sliding_window_mla"), k=3)]
-        return ["mla", *kinds] if set(kinds) == {"hidden"} else kinds
+        return kinds
 
     def layer(self, kind: str) -> Layer:
         """Draw one sort of layers, most sizes being the model's own."""
@@ -118,6 +127,31 @@ class _Draw:
         if kind in ("full", "sink") and self.rng.random() < 0.1:
             layer = replace(layer, computed_window=self.near(self.window, (2, 3)))
         return self.padded(settled(layer))
+
+    def variant(self, layer: Layer) -> Layer:
+        """Change one size of a sort, so that what tells two sorts apart is drawn on purpose."""
+        kind, storage, options = layer.cache.kind, layer.storage, []
+        if kind != "hidden":
+            options.append(replace(layer, cache=replace(layer.cache, block_size=layer.cache.block_size * 2)))
+        if isinstance(layer.cache, SlidingWindow):
+            options.append(replace(layer, cache=replace(layer.cache, window=layer.cache.window * 2)))
+        if isinstance(storage, Storage):
+            options.append(replace(layer, storage=replace(storage, **self.change(kind, storage))))
+        return settled(self.rng.choice(options or [layer]))
+
+    def change(self, kind: str, storage: Storage) -> dict[str, Any]:
+        """Choose what to change of a storage, among what the release can describe."""
+        sizes = {"head_size": storage.head_size * 2}
+        if kind not in _LATENT and kind not in self.planning.value_sizes:
+            sizes["value_size"] = sizes["head_size"]
+        options: list[dict[str, Any]] = [sizes, {"heads": storage.heads * 3}]
+        if kind in self.planning.value_sizes:
+            options += [{"value_size": storage.value_size * 2}] * 2
+        if kind not in _LATENT and self.planning.scales:
+            options.append({"scale_bytes": 8 - storage.scale_bytes})
+        if self.planning.strided:
+            options.append({"strided": not storage.strided})
+        return self.rng.choice(options) if storage.padded is None and storage.token_bytes is None else {}
 
     def cache(self, kind: str, block: int) -> Attention:
         """Draw the sizes of a cache in tokens."""
@@ -152,15 +186,15 @@ class _Draw:
 
     def latent(self, kind: str) -> Storage:
         """Draw what a latent layer stores: one vector per token, or per several where the release compresses."""
-        size = self.rng.choice((64, 512, 4096) if kind == "hidden" else (self.latent_size, 128, 576))
-        storage = Storage(1, size, 0, self.dtype)
-        if kind in _PACKED and self.planning.compressed and self.rng.random() < 0.4:
+        if kind == "hidden":
+            return Storage(1, self.rng.choice((64, 512, 4096)), 0, self.dtype)
+        size = self.latent_size if self.steady() else self.rng.choice((64, 128, 576))
+        storage = Storage(1, size, 0, self.dtype, alignment=self.alignment if self.steady() else None)
+        if self.packed and self.steady():
             storage = replace(storage, token_bytes=self.rng.choice(_PACKED[kind]))
-        whole = kind != "hidden" and storage.token_bytes != 656
-        if self.planning.compressed and whole and not self.planning.packs_by_name and self.rng.random() < 0.4:
-            storage = replace(storage, tokens_per_state=self.rng.choice([n for n in (1, 2, 4) if self.block % n == 0]))
-        if self.planning.compressed and kind != "hidden" and self.rng.random() < 0.3:
-            storage = replace(storage, alignment=self.rng.choice((64, 576, 1024)))
+        if self.compressed and storage.token_bytes != 656:
+            ratios = [n for n in (1, 2, 4) if self.block % n == 0]
+            storage = replace(storage, tokens_per_state=self.rng.choice(ratios))
         return storage
 
     def recurrent(self, kind: str) -> Layer:
@@ -197,7 +231,11 @@ class _Draw:
 
     def near(self, size: int, factors: Sequence[int]) -> int:
         """Keep a size mostly, else multiply it."""
-        return size if self.rng.random() < self.steadiness else size * self.rng.choice(factors)
+        return size if self.steady() else size * self.rng.choice(factors)
+
+    def steady(self) -> bool:
+        """Tell whether the next size is the model's own; in most models nearly all are."""
+        return self.rng.random() < self.steadiness
 
     def shares(self, names: list[str]) -> list[tuple[str, ...]]:
         """Deal layers to workers: one, several with all layers, or stages; a stage may be left without a layer."""

@@ -63,6 +63,7 @@ class Reason(StrEnum):
     PROMOTION_CRASH = "turning a layer into full attention crashes"
     SHARDED_WINDOW = "a sliding window cannot be sharded by context parallelism"
     TUPLES = "latent layers do not form tuples"
+    HIDDEN_ALONE = "hidden-state layers of several types stand alone"
     MERGE = "the layers of a group cannot be merged"
     LAYOUT = "the memory layout cannot hold these pages"
     EMPTY_STAGE = "a worker has no layer, or no block"

@@ -106,7 +106,7 @@ def start(asked: Start, design: Design) -> Fitted:
 
 
 def fits(available: Term, groups: Sequence[LayerGroup], deployment: Deployment, design: Design) -> Truth:
-    """Say whether a worker's memory passes the startup check; where boot reserves the null block, its bytes are lent."""
+    """Say whether a worker's memory passes the startup check, the bytes of a reserved null block being lent."""
     lent = block_bytes(groups, design) if design.boot_reserves_null else 0
     return bytes_required(groups, deployment, design) <= available - lent
 

@@ -64,6 +64,8 @@ def _several(layers: dict[str, Layer], layout: Layout, planning: Planning) -> li
         return tuples
     hidden = {name: layer for name, layer in layers.items() if isinstance(layer.cache, HiddenState)}
     others = {name: layer for name, layer in layers.items() if name not in hidden}
+    if not others:
+        raise RefusedError(Reason.HIDDEN_ALONE, ", ".join(hidden))
     if planning.packs and layout.block_outermost and len(page_sizes(others)) > 1:
         return [*packed(others, planning), *(alike((name,), layer) for name, layer in hidden.items())]
     if not planning.unifies_pages and len(page_sizes(others)) > 1:
