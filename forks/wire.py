@@ -13,10 +13,10 @@ from enum import Enum
 from typing import Any
 
 from ..oracle import engine as protocol
-from ..oracle import lone, outcome, trace, verdict
+from ..oracle import explore, lone, outcome, trace, verdict
 from ..proofs import judgement
 from ..spec import attention, deployment, design, planning
-from . import boot, findings
+from . import boot, findings, parting
 
 _MODULES = (
     attention,
@@ -28,9 +28,11 @@ _MODULES = (
     lone,
     outcome,
     verdict,
+    explore,
     judgement,
     boot,
     findings,
+    parting,
 )
 _RECORDS: dict[str, type] = {
     cls.__name__: cls

@@ -112,6 +112,10 @@ def _kinds(action: Action, record: StepRecord | None, before: Snapshot, after: S
     return {kind for kind, did in happened.items() if did}
 
 
+DRAWS_PER_RUN = 20
+"""The deployments that are drawn at most for one that the implementation accepts."""
+
+
 @dataclass(slots=True)
 class Comparison:
     """Tell what a comparison over many random runs has shown.
@@ -140,17 +144,21 @@ def compare(
 ) -> Comparison:
     """Compare an implementation with the oracle of a design over so many random runs that it accepts.
 
+    An implementation that refuses nearly everything ends this too: there are at most twenty draws per run.
+
     Args:
         make: Boot the implementation on `deployment.blocks`, by priority or not, whatever its startup check says.
         design: The design that the implementation is held to.
         scenarios: The runs that must be accepted.
         seed: Equal seeds give equal runs.
-        wild: Let the pool be smaller than boot demands.
+        wild: Let the pool be down to half of what boot demands; otherwise it is at most one block smaller.
         batches: The batches in flight.
     """
     result = Comparison()
     source = random.Random(seed)  # noqa: S311 - runs are drawn, not secrets
-    while result.scenarios < scenarios:
+    for _ in range(DRAWS_PER_RUN * scenarios):
+        if result.scenarios == scenarios:
+            break
         draw = random.Random(source.getrandbits(64))  # noqa: S311
         deployment, priority = random_deployment(draw, design, wild=wild, batches=batches), draw.random() < 0.4
         try:
@@ -186,7 +194,8 @@ def random_deployment(draw: random.Random, design: Design, *, wild: bool, batche
     )
     least = boot_requirement(deployment, design)
     factor = draw.choice((0.5, 0.8, 1.0, 1.0, 1.2, 1.5, 2.0)) if wild else draw.choice((1.0, 1.2, 1.5, 2.0))
-    return replace(deployment, blocks=max(2, int(least * factor)))
+    # The exact minimum, one block less and one more are where a gate and a boot that disagree by one show it.
+    return replace(deployment, blocks=max(2, int(least * factor) + draw.choice((-1, 0, 0, 1))))
 
 
 def _cache(draw: random.Random, length: int) -> Attention:
@@ -213,7 +222,8 @@ def _run(pair: Pair, draw: random.Random, longest: int = 60) -> None:
 
 def _submission(pair: Pair, draw: random.Random, name: str) -> Submission:
     length = int(pair.oracle.deployment.max_model_len)
-    prompt = draw.randint(1, length - 1) if draw.random() < 0.7 else draw.randint(1, min(3, length - 1))
+    any_length = draw.randint(1, length - 1)
+    prompt = draw.choice((any_length, any_length, any_length, length - 1, draw.randint(1, min(3, length - 1))))
     return Submission(name, prompt, draw.randint(1, length - prompt), draw.randint(0, 2) if pair.priority else 0)
 
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
+Tell = Callable[[int, int], None]
+"""Is told how many states were reached, and how many of them were left behind."""
+
+
 class Explorable(Engine, Protocol):
     """An engine that can be copied and compared."""
 
@@ -126,7 +130,9 @@ def explore(
     aborts: bool = False,
     goals: Iterable[str] = (),
     everything: bool = False,
+    forced: bool = False,
     limit: int = 1_000_000,
+    tell: Tell | None = None,
 ) -> Exploration:
     """Explore a design's engine; see `search`.
 
@@ -138,18 +144,29 @@ def explore(
         aborts: Requests may be dropped at any time.
         goals: Names from GOALS to search for as well.
         everything: Check also the invariants that the design is known not to promise.
+        forced: Skip the startup check, as for a block count set by hand where the design does not check that.
         limit: The states after which the search gives up.
+        tell: Told now and then how many states were reached, and how many of them were left behind.
 
     Raises:
         UsageError: The deployment is not legal, or boot refuses its pool.
         InconclusiveError: There are more states than the limit.
     """
-    engine = boot(deployment, design, priority=priority, forced=not design.boot_checks_override)
+    engine = boot(deployment, design, priority=priority, forced=forced)
+    checks = searched_for(design, engine.deployment, goals, everything=everything)
+    return search(engine, design, requests, checks, priority=priority, aborts=aborts, limit=limit, tell=tell)
+
+
+def searched_for(
+    design: Design, deployment: Deployment, goals: Iterable[str] = (), *, everything: bool = False
+) -> dict[str, Check]:
+    """List what a search checks at every step: what the design promises, that nothing raises or waits for ever, goals.
+
+    With `everything`, also what the design is known not to promise.
+    """
     checks = dict(STEP_CHECKS if everything else promised(design, deployment))
-    checks |= {"idle_means_done": STEP_CHECKS["idle_means_done"]}
-    checks |= {"prediction_covers_allocation": STEP_CHECKS["prediction_covers_allocation"]}
-    checks |= {name: GOALS[name] for name in goals}
-    return search(engine, design, requests, checks, priority=priority, aborts=aborts, limit=limit)
+    always = ("idle_means_done", "prediction_covers_allocation")
+    return checks | {name: STEP_CHECKS[name] for name in always} | {name: GOALS[name] for name in goals}
 
 
 def search(
@@ -161,6 +178,7 @@ def search(
     priority: bool = False,
     aborts: bool = False,
     limit: int = 1_000_000,
+    tell: Tell | None = None,
 ) -> Exploration:
     """Visit every state that a booted engine can reach, breadth first, and check every step.
 
@@ -168,7 +186,7 @@ def search(
     repeated although no request came, went or finished; delivered output and the greatest number of computed tokens,
     which never shrink, do not grow on its second round.
     """
-    return _Search(engine, design, tuple(requests), checks, priority, aborts, limit).run()
+    return _Search(engine, design, tuple(requests), checks, priority, aborts, limit).run(tell)
 
 
 def reexecuted(make: Callable[[], Engine], key: Callable[[Snapshot], object]) -> Explorable:
@@ -209,9 +227,13 @@ class _Search:
         self.frontier: deque[_Node] = deque()
         self._enter(engine, tuple(range(len(requests))), None)
 
-    def run(self) -> Exploration:
+    def run(self, tell: Tell | None) -> Exploration:
+        visited = 0
         while self.frontier:
             node = self.frontier.popleft()
+            visited += 1
+            if tell is not None and visited % 500 == 0:
+                tell(len(self.numbers), visited)
             for action, pending in self._actions(node):
                 self._try(node, action, pending)
         self.result.states = len(self.numbers)

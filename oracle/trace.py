@@ -220,11 +220,12 @@ def _action_out(action: Action) -> dict[str, Any]:
 def _action_in(entry: Mapping[str, Any]) -> Action:
     ((verb, value),) = entry.items()
     if verb == "submit":
-        return Submit(Submission(**value))
+        numbers = {field: _whole(field, number) for field, number in value.items() if field != "name"}
+        return Submit(Submission(str(value["name"]), **numbers))
     if verb == "abort":
         return Abort(str(value))
     if verb == "step":
-        return Step(tuple((str(name), int(count)) for name, count in value.items()))
+        return Step(tuple((str(name), _whole(name, count)) for name, count in value.items()))
     raise UsageError("action", verb, "no action has this name", "use submit, step or abort")
 
 
@@ -238,7 +239,8 @@ def _deployment_out(deployment: Deployment) -> dict[str, Any]:
 
 def _deployment_in(plain: Mapping[str, Any]) -> Deployment:
     groups = tuple(_group_in(dict(entry)) for entry in plain["groups"])
-    return Deployment(**{**plain, "groups": groups})
+    numbers: dict[str, Any] = {field: _whole(field, value) for field, value in plain.items() if field != "groups"}
+    return Deployment(groups, **numbers)
 
 
 def _group_in(entry: dict[str, Any]) -> Group:
@@ -246,4 +248,16 @@ def _group_in(entry: dict[str, Any]) -> Group:
     kind = entry.pop("kind")
     if kind not in _KINDS:
         raise UsageError("kind", kind, "no cache kind has this name", f"use one of {', '.join(_KINDS)}")
-    return Group(_KINDS[kind](**entry), count)
+    sizes = {field: _whole(field, value) for field, value in entry.items()}
+    return Group(_KINDS[kind](**sizes), _whole("count", count))
+
+
+def _whole(field: str, value: Any) -> int:
+    """Read a number or a switch of a scenario, all of which are known.
+
+    Raises:
+        UsageError: It is something else.
+    """
+    if not isinstance(value, int):
+        raise UsageError(field, value, "this is not a whole number", "save the case again")
+    return value

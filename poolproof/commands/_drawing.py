@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..render.records import CurvePoint, Curves
-from ..spec import UsageError
 from ..spec.admission import first_step_requirement, gate_requirement
 from ._case import Case
 from ._numbers import known
@@ -16,17 +15,11 @@ SAMPLES = 512
 
 
 def draw(case: Case, path: Path) -> None:
-    """Write the curves of a case as an SVG file.
-
-    Raises:
-        UsageError: The file cannot be written.
-    """
+    """Write the curves of a case as an SVG file."""
+    from ..render.output import write_file
     from ..render.svg import to_svg
 
-    try:
-        path.write_text(to_svg(curves(case)), encoding="utf-8")
-    except OSError as error:
-        raise UsageError("--svg", str(path), f"cannot be written: {error.strerror}", "name a writable file") from error
+    write_file("--svg", path, to_svg(curves(case)))
 
 
 def curves(case: Case) -> Curves:

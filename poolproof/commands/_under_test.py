@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..render.records import BootLine
-from ..spec import DESIGNS, Cap, Deployment, Design, FullAttention, Group
+from ..spec import DESIGNS, SOUND, Cap, Deployment, Design, FullAttention, Group
 from ._case import Case
 
 if TYPE_CHECKING:
@@ -20,9 +20,42 @@ def design_of(implementation: Implementation, findings: Findings) -> Design:
     Of the named designs, the newest that shares most of what was found; where it does not share all, it is adapted.
     """
     found = _traits(implementation, findings)
-    nearest = max(_releases(), key=lambda design: sum(getattr(design, name) == found[name] for name in found))
+    nearest = _by_likeness(found)[0]
     adapted = replace(nearest, **found)
     return nearest if adapted == nearest else replace(adapted, name=f"{nearest.name}, adapted")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Name a design that an implementation may follow, and why it is thought to."""
+
+    design: Design
+    why: str
+
+
+def candidates(implementation: Implementation, findings: Findings) -> list[Candidate]:
+    """List the named designs that share most of what was found, newest first; of those that run alike only one.
+
+    They are not adapted to what was found: a fork is held to what its family does.
+    """
+    found = _traits(implementation, findings)
+    likely: dict[Design, Candidate] = {}
+    for design in _by_likeness(found):
+        apart = [f"{name} is {found[name]}" for name in found if getattr(design, name) != found[name]]
+        why = f"nearest to what was found, though {', '.join(apart)}" if apart else "by what was found"
+        likely.setdefault(_running(design), Candidate(design, why))
+    return list(likely.values())
+
+
+def _by_likeness(found: dict[str, Any]) -> list[Design]:
+    """List the designs that share most of what was found, newest first."""
+    shared = {design: sum(getattr(design, name) == found[name] for name in found) for design in _releases()}
+    return [design for design, count in shared.items() if count == max(shared.values())]
+
+
+def _running(design: Design) -> Design:
+    """Reduce a design to what shows while it serves; how memory becomes blocks does not."""
+    return replace(design, name="", summary="", planning=SOUND.planning)
 
 
 def _releases() -> Iterator[Design]:

@@ -27,3 +27,11 @@ class MatrixFormat(StrEnum):
     JSON = "json"
     MARKDOWN = "markdown"
     HTML = "html"
+
+
+class DiffFormat(StrEnum):
+    """How a comparison is written."""
+
+    TEXT = "text"
+    JSON = "json"
+    JUNIT = "junit"

@@ -9,10 +9,7 @@ from rich.markup import escape
 
 from ..oracle.verdict import Refuted
 from .records import CheckReport, Observation, Requirement, Run
-from .style import columns, headline_word
-
-LABEL = 13
-"""The columns of a label at the left."""
+from .style import columns, headline_word, labelled
 
 
 def check_text(report: CheckReport) -> Iterator[RenderableType]:
@@ -39,15 +36,11 @@ def _witness(report: CheckReport) -> Iterator[str]:
 
 
 def _pool(report: CheckReport) -> Iterator[str]:
-    yield _labelled("pool", f"{report.blocks} blocks, {report.usable} usable [dim]({escape(report.pool)})[/]")
+    yield labelled("pool", f"{report.blocks} blocks, {report.usable} usable [dim]({escape(report.pool)})[/]")
     for boot in report.boots:
         word = "accepts it" if boot.accepts else "[red]refuses it[/]"
-        yield _labelled("boot", f"{escape(boot.engine)} {word}; the smallest pool it accepts is {boot.smallest} blocks")
-    yield _labelled("boot log", f"concurrency {report.concurrency:.3f} [dim](reported, nothing depends on it)[/]")
-
-
-def _labelled(label: str, text: str) -> str:
-    return f"[dim]{label:<{LABEL}}[/]{text}"
+        yield labelled("boot", f"{escape(boot.engine)} {word}; the smallest pool it accepts is {boot.smallest} blocks")
+    yield labelled("boot log", f"concurrency {report.concurrency:.3f} [dim](reported, nothing depends on it)[/]")
 
 
 def _requirement(requirement: Requirement) -> Iterator[RenderableType]:
@@ -65,11 +58,11 @@ def _requirement(requirement: Requirement) -> Iterator[RenderableType]:
 def _unserved(report: CheckReport) -> Iterator[str]:
     supposing = "" if report.boots[-1].accepts else "were it to start, "
     if not report.unserved:
-        yield _labelled("prompts", f"{supposing}every legal length is served")
+        yield labelled("prompts", f"{supposing}every legal length is served")
     for part in report.unserved:
         lengths = f"{part.lengths.first} to {part.lengths.last} tokens"
-        yield _labelled("prompts", f"{supposing}{lengths}: [red]{escape(part.outcome)}[/]")
-    yield _labelled("growth", escape(report.growth))
+        yield labelled("prompts", f"{supposing}{lengths}: [red]{escape(part.outcome)}[/]")
+    yield labelled("growth", escape(report.growth))
 
 
 def _runs(report: CheckReport) -> Iterator[RenderableType]:
@@ -100,7 +93,7 @@ def _observed(observation: Observation | None) -> str:
 def _notes(report: CheckReport) -> Iterator[str]:
     yield ""
     for name, text in report.findings:
-        yield _labelled(name, escape(text))
+        yield labelled(name, escape(text))
     for line in report.scope:
-        yield _labelled("scope", escape(line))
-    yield _labelled("replay", escape(report.replay))
+        yield labelled("scope", escape(line))
+    yield labelled("replay", escape(report.replay))

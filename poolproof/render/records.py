@@ -9,6 +9,7 @@ from ..oracle.verdict import Verdict
 from ..spec import Lengths
 from .implementation_records import ImplementationReport
 from .matrix_records import MatrixReport
+from .run_records import DiffReport, ExploreReport, ReplayReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,5 +256,8 @@ Report: TypeAlias = (
     | MatrixReport
     | TheoremList
     | TheoremExplanation
+    | DiffReport
+    | ReplayReport
+    | ExploreReport
 )
 """Anything that a renderer renders."""

@@ -60,3 +60,12 @@ def witness_lines(refuted: Refuted, replayed: str) -> Iterator[str]:
     values = ", ".join(f"{name} = {value}" for name, value in witness.values)
     yield f"  smallest counterexample  {escape(values)}  [dim](sum {witness.sum}, {replayed})[/]"
     yield from (f"    {escape(line)}" for line in (*witness.facts, *witness.steps))
+
+
+LABEL = 13
+"""The columns of a label at the left."""
+
+
+def labelled(label: str, text: str) -> str:
+    """Put a label to the left of a line."""
+    return f"[dim]{label:<{LABEL}}[/]{text}"

@@ -26,6 +26,8 @@ from .records import (
     TheoremList,
     TheoremOutcome,
 )
+from .run_records import DiffReport, ExploreReport, ReplayReport
+from .run_text import run_text
 from .style import columns, reason_of, verdict_word, witness_lines
 
 
@@ -44,6 +46,8 @@ def to_text(report: Report) -> Iterator[RenderableType]:
             yield from _list(report)
         case TheoremExplanation():
             yield from _explanation(report)
+        case DiffReport() | ReplayReport() | ExploreReport():
+            yield from run_text(report)
 
 
 def _prove(report: ProveReport) -> Iterator[RenderableType]:

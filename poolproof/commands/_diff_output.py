@@ -1,0 +1,28 @@
+"""Where the report of a comparison goes: stdout, or a file for a CI system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..render import DiffFormat, Format
+from ..render.output import show, write_file, written
+from ..render.run_records import DiffReport
+
+
+def put(report: DiffReport, form: DiffFormat, output: Path | None) -> None:
+    """Write a report; beside a file, its sentence still goes to stdout."""
+    if output is not None:
+        write_file("--output", output, _text(report, form) + "\n")
+        print(report.headline)
+    elif form is DiffFormat.JUNIT:
+        print(_text(report, form))
+    else:
+        show(report, Format(form.value))
+
+
+def _text(report: DiffReport, form: DiffFormat) -> str:
+    if form is DiffFormat.JUNIT:
+        from ..render.junit import to_junit
+
+        return to_junit(report)
+    return written(report, Format(form.value))

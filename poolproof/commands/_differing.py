@@ -1,0 +1,223 @@
+"""The comparison of an implementation with the oracle, from the choice of a design to the report."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..oracle.invariants import STEP_CHECKS, promised
+from ..oracle.trace import Scenario
+from ..oracle.verdict import Holds, Inconclusive, Refuted, Verdict, Witness
+from ..render.output import Progress
+from ..render.run_records import Count, DiffReport, Parted
+from ..spec import Deployment, Design, FullAttention, Group, named
+from ._case_file import SavedCase, save
+from ._deployment_flags import as_flags
+from ._under_test import Candidate, candidates, told
+from ._words import action_words
+
+if TYPE_CHECKING:
+    from ..forks import Implementation
+    from ..forks.parting import Compared, Parting
+
+SIZES = {"smoke": (500, 0), "ci": (4000, 300), "nightly": (40_000, 3000)}
+"""The random runs, and the examples for Hypothesis, of each profile."""
+
+ROUND = 25
+"""The runs of one question to the implementation's process, so that progress can be told."""
+
+KINDS = (
+    "preemption",
+    "resume",
+    "recycling",
+    "gate refusal",
+    "draft rejection",
+    "abort",
+    "finish",
+    "failure",
+)
+"""What is counted, as the comparison names it; `failure` is a step in which both engines raised."""
+
+PATIENCE = 900.0
+"""The seconds that one question may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Say what is to be compared, as it was asked for."""
+
+    implementation: str
+    design: str | None
+    profile: str
+    seed: int
+    wild: bool
+    batches: int
+    folder: Path
+
+    @property
+    def replay(self) -> str:
+        """Return the command line that gives it again."""
+        asked = "" if self.design is None else f" --design {self.design}"
+        switches = f"{' --wild' if self.wild else ''}{' --async' if self.batches == 2 else ''}"
+        spec = shlex.quote(self.implementation)
+        return f"poolproof diff {spec}{asked} --profile {self.profile} --seed {self.seed}{switches}"
+
+
+@dataclass(slots=True)
+class _Session:
+    """What has been found with one design."""
+
+    candidate: Candidate
+    scenarios: int = 0
+    coverage: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    parting: Parting | None = None
+
+    def add(self, compared: Compared) -> None:
+        """Add what a round has shown."""
+        self.scenarios += compared.scenarios
+        self.coverage.update(compared.coverage)
+        self.refused.update(compared.refused)
+        self.parting = compared.parting
+
+
+def differed(plan: Plan, tell: Progress) -> DiffReport:
+    """Compare an implementation with the oracle of the design that explains it best."""
+    from ..forks import Implementation
+
+    asked = None if plan.design is None else named(plan.design)
+    tell(f"loading {plan.implementation}")
+    with Implementation(plan.implementation, on_progress=tell) as implementation:
+        findings = implementation.findings()
+        likely = candidates(implementation, findings) if asked is None else [Candidate(asked, "as asked for")]
+        session = _best(implementation, likely, plan, tell)
+        design = session.candidate.design
+        parted = None
+        if session.parting is not None:
+            tell(f"making the run small on which {plan.implementation} parts from {design.name}")
+            parted = _parted(implementation, session, plan)
+        found = tuple(pair for pair in told(findings, design, explicit=asked is not None) if pair[0] != "design")
+        return _report(plan, session, parted, (*found, *_unenforced(implementation)))
+
+
+def _unenforced(implementation: Implementation) -> Iterator[tuple[str, str]]:
+    yield from (("not enforced", what) for what in implementation.unenforced)
+
+
+def _best(implementation: Implementation, likely: list[Candidate], plan: Plan, tell: Progress) -> _Session:
+    """Compare with one likely design after the other until one is never left; else take the one that lasted longest."""
+    sessions: list[_Session] = []
+    for candidate in likely:
+        session = _session(implementation, candidate, plan, tell)
+        sessions.append(session)
+        if session.parting is None:
+            break
+    best = next((each for each in sessions if each.parting is None), max(sessions, key=lambda each: each.scenarios))
+    best.candidate = _told_apart(best, sessions)
+    return best
+
+
+def _told_apart(best: _Session, sessions: list[_Session]) -> Candidate:
+    """Say which designs were tried beside the chosen one."""
+    others = [f"{each.candidate.design.name} parts from it" for each in sessions if each is not best]
+    return Candidate(best.candidate.design, "; ".join([best.candidate.why, *others]))
+
+
+def _session(implementation: Implementation, candidate: Candidate, plan: Plan, tell: Progress) -> _Session:
+    session = _Session(candidate)
+    runs, examples = SIZES[plan.profile]
+    doing = f"comparing {plan.implementation} with {candidate.design.name}"
+    for index in range(runs // ROUND):
+        tell(doing, index * ROUND, runs)
+        seed = plan.seed * 1_000_003 + index
+        session.add(_ask(implementation, "compared", candidate.design, plan, scenarios=ROUND, seed=seed))
+        if session.parting is not None or not session.scenarios:
+            return session
+    if examples:
+        tell(f"{doing}, driven by Hypothesis", runs, runs)
+        found = _ask(implementation, "searched", candidate.design, plan, examples=examples, seed=plan.seed)
+        session.add(found)
+    return session
+
+
+def _ask(implementation: Implementation, function: str, design: Design, plan: Plan, **numbers: int) -> Compared:
+    arguments: dict[str, Any] = {"design": design, "wild": plan.wild, "batches": plan.batches, **numbers}
+    found: Compared = implementation.call(f"poolproof.forks.differential:{function}", arguments, seconds=PATIENCE)
+    return found
+
+
+def _parted(implementation: Implementation, session: _Session, plan: Plan) -> Parted:
+    """Make the run small and save it."""
+    if session.parting is None:
+        raise ValueError("they did not part")
+    design = session.candidate.design
+    arguments = {"design": design, "scenario": session.parting.scenario, "wild": plan.wild}
+    small: Parting = implementation.call("poolproof.forks.differential:shrunk", arguments, seconds=PATIENCE)
+    package = implementation.source.package
+    path = plan.folder / f"poolproof-{package}-{design.name}-seed{plan.seed}.json"
+    save(SavedCase(small.scenario, design.name, plan.implementation, small.field, small.detail), path, "--save")
+    return Parted(
+        field=small.field,
+        detail=small.detail,
+        deployment=_deployment_words(small.scenario),
+        actions=tuple(map(action_words, small.scenario.actions)),
+        case=str(path),
+        replay=f"poolproof replay {shlex.quote(str(path))}",
+    )
+
+
+def _deployment_words(scenario: Scenario) -> str:
+    return as_flags(scenario.deployment) + (" (by priority)" if scenario.priority else "")
+
+
+def _report(plan: Plan, session: _Session, parted: Parted | None, findings: tuple[tuple[str, str], ...]) -> DiffReport:
+    design = session.candidate.design
+    verdict, headline = _judged(plan, session, parted)
+    return DiffReport(
+        verdict=verdict,
+        headline=headline,
+        implementation=plan.implementation,
+        design=design.name,
+        chosen=session.candidate.why,
+        scenarios=session.scenarios,
+        coverage=tuple(Count(kind, session.coverage[kind]) for kind in KINDS),
+        refused=tuple(Count(text, times) for text, times in session.refused.most_common()),
+        promised=_promised(design, plan.batches),
+        parted=parted,
+        findings=findings,
+        scope=tuple(_scope(plan)),
+        replay=plan.replay,
+    )
+
+
+def _judged(plan: Plan, session: _Session, parted: Parted | None) -> tuple[Verdict, str]:
+    name, design = plan.implementation, session.candidate.design.name
+    if parted is not None:
+        headline = f"{name} and the oracle of {design} part after {len(parted.actions)} actions: {parted.field}"
+        return Refuted(Witness((("actions", len(parted.actions)),), (parted.detail,), parted.actions)), headline
+    if not session.scenarios:
+        reason = f"{name} refused every deployment that was drawn, so that nothing was compared"
+        return Inconclusive(reason), reason
+    evidence = f"{session.scenarios} runs of {name} show no difference from the oracle of {design}"
+    return Holds(evidence), evidence
+
+
+def _promised(design: Design, batches: int) -> tuple[str, ...]:
+    """List the invariants that the design promises in the plainest deployment of those drawn; others depend on it."""
+    plain = Deployment((Group(FullAttention(1)),), 1, 1, max_concurrent_batches=batches)
+    kept = promised(design, plain)
+    return tuple(name for name in STEP_CHECKS if name in kept)
+
+
+def _scope(plan: Plan) -> Iterator[str]:
+    pools = "pools down to half of what boot demands" if plan.wild else "pools down to one block less than boot demands"
+    in_flight = "1 batch" if plan.batches == 1 else f"{plan.batches} batches"
+    yield f"profile {plan.profile}, seed {plan.seed}; {in_flight} in flight; {pools}"
+    yield (
+        "1 to 4 groups of full, latent, sliding-window and chunked-local caches, blocks of 1 to 8 tokens, sequences of "
+        "8 to 40, lookahead 0 to 5, chunked prefill on and off, by arrival and by priority; 1 to 6 requests"
+    )

@@ -1,0 +1,124 @@
+"""The replay of a saved case, on the oracle and on an implementation."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..oracle.invariants import STEP_CHECKS, Check, Setting, promised
+from ..oracle.reference import boot
+from ..oracle.trace import Moment, Scenario
+from ..oracle.trace import replay as on_engine
+from ..oracle.verdict import Holds, Refuted, Verdict, Witness
+from ..render.output import Progress
+from ..render.run_records import ReplayReport, Scene
+from ..spec import Design, named
+from ._case_file import SavedCase, load
+from ._deployment_flags import as_flags
+from ._engines import ORACLE
+from ._scenes import faults_of, scenes
+
+PROGRESS = "progress"
+"""The one invariant that is about a run and not about a step."""
+
+
+def replayed(path: Path, impl: str | None, design: str | None, tell: Progress) -> ReplayReport:
+    """Run a saved case and report on it; what it was seen on is used where nothing else is asked for."""
+    case = load(path)
+    case = replace(case, implementation=impl or case.implementation, design=design or case.design)
+    judge = _Judge(case)
+    runs: dict[str, tuple[Moment, ...]] = {ORACLE: judge.on_oracle()}
+    if case.implementation is not None:
+        runs[case.implementation] = _on_implementation(case.implementation, judge.scenario, tell)
+    tested = list(runs)[-1]
+    faults = {(tested, index): fault for index, fault in judge.faults(runs[tested])}
+    shown = scenes(runs, faults, case.cycle)
+    verdict, headline = _judged(case, shown, faults)
+    asked = "".join(f" {name} {shlex.quote(text)}" for name, text in (("--impl", impl), ("--design", design)) if text)
+    return ReplayReport(
+        verdict=verdict,
+        headline=headline,
+        case=str(path),
+        deployment=as_flags(case.scenario.deployment) + (" (by priority)" if case.scenario.priority else ""),
+        design=case.design,
+        implementation=case.implementation,
+        scenes=shown,
+        scope=(f"checked after every step of {tested}: {', '.join(judge.names)}",),
+        replay=f"poolproof replay {shlex.quote(str(path))}{asked}",
+    )
+
+
+@dataclass(slots=True)
+class _Judge:
+    """Run a case on the oracle, and know what must hold in it."""
+
+    case: SavedCase
+
+    @property
+    def design(self) -> Design:
+        """Return the design of the oracle."""
+        return named(self.case.design)
+
+    @property
+    def scenario(self) -> Scenario:
+        """Return the run; a cycle is gone through twice, so that its state is seen to repeat."""
+        scenario = self.case.scenario
+        again = scenario.actions[len(scenario.actions) - self.case.cycle :] if self.case.cycle else ()
+        return replace(scenario, actions=scenario.actions + again)
+
+    @property
+    def checks(self) -> dict[str, Check]:
+        """List what the design promises, and what the case says is violated."""
+        kept = promised(self.design, self.case.scenario.deployment)
+        return {name: check for name, check in STEP_CHECKS.items() if name in kept or name == self.case.fault}
+
+    @property
+    def names(self) -> list[str]:
+        """Name what is checked."""
+        return [*self.checks, *([PROGRESS] if self.case.fault == PROGRESS else [])]
+
+    def on_oracle(self) -> tuple[Moment, ...]:
+        """Run it on the oracle."""
+        scenario = self.scenario
+        return on_engine(scenario, boot(scenario.deployment, self.design, priority=scenario.priority, forced=True))
+
+    def faults(self, moments: tuple[Moment, ...]) -> Iterator[tuple[int, str]]:
+        """Find the steps after which something is violated."""
+        deployment = self.case.scenario.deployment
+        start = boot(deployment, self.design, forced=True).snapshot()
+        setting = Setting(deployment, self.design)
+        return faults_of(start, moments, setting, self.checks, progress=self.case.fault == PROGRESS)
+
+
+def _on_implementation(impl: str, scenario: Scenario, tell: Progress) -> tuple[Moment, ...]:
+    from ..forks import Implementation
+
+    tell(f"loading {impl}")
+    with Implementation(impl, on_progress=tell) as implementation:
+        tell(f"running {impl}")
+        arguments: dict[str, Any] = {"scenario": scenario}
+        moments: tuple[Moment, ...] = implementation.call("poolproof.forks.differential:moments", arguments)
+        return moments
+
+
+def _judged(case: SavedCase, shown: tuple[Scene, ...], faults: dict[tuple[str, int], str]) -> tuple[Verdict, str]:
+    actions = tuple(scene.action for scene in shown)
+    for scene in shown:
+        if scene.difference is not None:
+            headline = f"the engines part at action {scene.number}: {scene.difference}"
+            return _refuted(scene.number, scene.difference, actions), headline
+    for (engine, index), fault in faults.items():
+        headline = f"{engine} violates {fault.partition(':')[0]} at action {index + 1}"
+        return _refuted(index + 1, fault, actions), headline
+    if case.implementation is None:
+        evidence = f"the oracle of {case.design} violates nothing in {len(shown)} actions"
+    else:
+        evidence = f"{case.implementation} and the oracle of {case.design} do the same in all {len(shown)} actions"
+    return Holds(evidence), evidence
+
+
+def _refuted(action: int, fact: str, actions: tuple[str, ...]) -> Refuted:
+    return Refuted(Witness((("action", action),), (fact,), actions[:action]))

@@ -1,0 +1,110 @@
+"""Explore a small deployment exhaustively."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..render import Format
+from ._options import (
+    AsyncScheduling,
+    Blocks,
+    BlockSize,
+    DecodeContextParallelSize,
+    DeploymentFile,
+    EnableChunkedPrefill,
+    EnablePrefixCaching,
+    Groups,
+    MaxConcurrentBatches,
+    MaxModelLen,
+    MaxNumBatchedTokens,
+    MaxNumSeqs,
+    NumSpeculativeTokens,
+    Watermark,
+)
+
+if TYPE_CHECKING:
+    from ..render.run_records import ExploreReport
+
+
+def run(
+    deployment: DeploymentFile = None,
+    design: Annotated[
+        str | None, typer.Option(help="The design to search: sound, or a family such as vllm-0.19.")
+    ] = None,
+    impl: Annotated[
+        str | None, typer.Option(help="Search a real engine instead: vllm==0.21.0, a wheel, a checkout (slower).")
+    ] = None,
+    request: Annotated[
+        list[str] | None,
+        typer.Option(help="What may be submitted, once (repeatable): PROMPT[:OUTPUT[:PRIORITY]], in tokens."),
+    ] = None,
+    goal: Annotated[
+        list[str] | None, typer.Option(help="Search for this, too: runs_out, gate_then_refused, raises (repeatable).")
+    ] = None,
+    aborts: Annotated[bool, typer.Option("--aborts", help="Requests may be dropped at any time.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="The states after which the search gives up.")] = 200_000,
+    form: Annotated[Format, typer.Option("--format", help="How to write the report.")] = Format.TEXT,
+    dot: Annotated[Path | None, typer.Option(help="Write the run to the first finding for graphviz.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Draw the run to the first finding into this file.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Save the run to the first fault for poolproof replay.")] = None,
+    group: Groups = None,
+    block_size: BlockSize = None,
+    max_model_len: MaxModelLen = None,
+    max_num_batched_tokens: MaxNumBatchedTokens = None,
+    max_num_seqs: MaxNumSeqs = None,
+    num_gpu_blocks_override: Blocks = None,
+    async_scheduling: AsyncScheduling = None,
+    max_concurrent_batches: MaxConcurrentBatches = None,
+    enable_chunked_prefill: EnableChunkedPrefill = None,
+    enable_prefix_caching: EnablePrefixCaching = None,
+    num_speculative_tokens: NumSpeculativeTokens = None,
+    decode_context_parallel_size: DecodeContextParallelSize = None,
+    watermark: Watermark = None,
+) -> int:
+    """Visit every state that a small deployment can reach, and show the shortest run to each fault.
+
+    Exit code 0 where there is no fault; 1 where an invariant is violated, a request waits for ever, or a cycle leads
+    nowhere; 3 where there are more states than the limit.
+    """
+    from ..oracle.verdict import exit_code
+    from ..render.output import progress, show
+    from ._deployment_file import deployment_of
+    from ._exploring import searched
+    from ._search import Search
+
+    flags = {
+        "max_model_len": max_model_len,
+        "max_num_batched_tokens": max_num_batched_tokens,
+        "max_num_seqs": max_num_seqs,
+        "num_gpu_blocks_override": num_gpu_blocks_override,
+        "async_scheduling": async_scheduling,
+        "max_concurrent_batches": max_concurrent_batches,
+        "chunked_prefill": enable_chunked_prefill,
+        "prefix_caching": enable_prefix_caching,
+        "num_speculative_tokens": num_speculative_tokens,
+        "decode_context_parallel_size": decode_context_parallel_size,
+        "watermark": watermark,
+    }
+    described = deployment_of(deployment, flags, group or [], block_size)
+    search = Search(described, design, impl, tuple(request or ()), tuple(goal or ()), aborts, limit, save)
+    with progress() as tell:
+        report = searched(search, tell)
+    _draw(report, dot, svg)
+    show(report, form)
+    return exit_code([report.verdict])
+
+
+def _draw(report: ExploreReport, dot: Path | None, svg: Path | None) -> None:
+    """Draw the first fault, or else the first goal that was reached."""
+    from ..render.output import note, write_file
+    from ..render.trail import to_dot, to_svg
+
+    found = min(report.reached, key=lambda each: each.goal, default=None)
+    for option, path, draw in (("--dot", dot, to_dot), ("--svg", svg, to_svg)):
+        if path is not None and found is not None:
+            write_file(option, path, draw(found))
+        elif path is not None:
+            note(f"{option}: nothing was found, so that nothing is drawn")
