@@ -9,7 +9,7 @@ from ..oracle.engine import RequestView, Snapshot, Status, StepRecord, Submissio
 from ..oracle.reference import check_submission
 from ..spec.deployment import Deployment
 from ..spec.errors import PoolproofError, UnsupportedError, UsageError
-from .config import StandInAskedError
+from .config import StandInAskedError, is_recurrent
 from .loader import Core, StubUsedError
 from .pipeline import Pipeline
 from .requests import make_request
@@ -23,6 +23,8 @@ class ForkEngine:
     """Drive a fork's Scheduler (AsyncScheduler where two batches are in flight) through the Engine protocol."""
 
     def __init__(self, core: Core, deployment: Deployment, *, priority: bool = False, gate: bool = True) -> None:
+        if any(is_recurrent(cache) for cache in deployment.caches()):
+            raise UnsupportedError("poolproof does not drive recurrent caches in an implementation yet")
         self._core = core
         self._deployment = deployment
         self._scheduler, self._hasher = make_scheduler(core, deployment, priority=priority, gate=gate)
