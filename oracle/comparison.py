@@ -179,7 +179,7 @@ def compare(
 def random_deployment(draw: random.Random, design: Design, *, wild: bool, batches: int) -> Deployment:
     """Draw a deployment of one to four groups, lookahead 0 to 5, chunked prefill on and off."""
     length = draw.choice((8, 12, 16, 24, 32, 40))
-    lookahead = draw.choice((0, 0, 0, 1, 2, 3, 4, 5))
+    lookahead = draw.choice((0, 0, 0, 1, 2, 3, 4, 5)) if batches == 1 or design.drafts_in_flight else 0
     chunked = draw.random() < 0.75
     budget = draw.randint(lookahead + 1, length) if chunked else draw.randint(length, 2 * length)
     deployment = Deployment(

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import ClassVar
 
-from hypothesis import seed as seeded
 from hypothesis import Phase, settings
+from hypothesis import seed as seeded
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from hypothesis.strategies import DataObject

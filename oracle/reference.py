@@ -149,18 +149,13 @@ def boot(deployment: Deployment, design: Design, *, priority: bool = False, forc
         deployment: What the operator sets.
         design: What the engine's authors decided.
         priority: Serve by priority instead of arrival.
-        forced: Skip the startup check; a design that does not check a block count set by hand skips it too.
+        forced: Skip the startup check, as for a block count set by hand where the design does not check that.
 
     Raises:
         UsageError: The deployment is not legal, or the startup check refuses its pool.
         UnsupportedError: The deployment needs what the oracle does not model.
     """
-    validate(deployment)
-    if deployment.prefix_caching:
-        raise UnsupportedError("prefix caching in the oracle")
-    for cache in deployment.caches():
-        if type(cache) not in KINDS:
-            raise UnsupportedError(f"a {cache.kind} cache in the oracle")
+    _check_modelled(validate(deployment), design)
     blocks = deployment.blocks
     if blocks is None:
         return Oracle(replace(deployment, blocks=boot_requirement(deployment, design)), design, priority=priority)
@@ -168,6 +163,21 @@ def boot(deployment: Deployment, design: Design, *, priority: bool = False, forc
         least = boot_requirement(deployment, design)
         raise UsageError("blocks", blocks, f"the startup check demands {least}", f"give the pool {least} blocks")
     return Oracle(deployment, design, priority=priority)
+
+
+def _check_modelled(deployment: Deployment, design: Design) -> None:
+    """Check that the oracle serves such a deployment.
+
+    Raises:
+        UnsupportedError: It does not.
+    """
+    if deployment.prefix_caching:
+        raise UnsupportedError("prefix caching in the oracle")
+    for cache in deployment.caches():
+        if type(cache) not in KINDS:
+            raise UnsupportedError(f"a {cache.kind} cache in the oracle")
+    if deployment.lookahead and deployment.max_concurrent_batches > 1 and not design.drafts_in_flight:
+        raise UnsupportedError(f"lookahead with several batches in flight under {design.name}")
 
 
 def check_submission(submission: Submission, deployment: Deployment) -> None:

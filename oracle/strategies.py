@@ -27,7 +27,8 @@ def deployments(draw: DrawFn, design: Design, *, wild: bool = False, batches: in
         batches: The batches in flight.
     """
     length = draw(st.sampled_from((8, 12, 16, 24, 32, 40)))
-    lookahead = draw(st.sampled_from((0, 0, 0, 1, 2, 3, 4, 5)))
+    drafts = batches == 1 or design.drafts_in_flight
+    lookahead = draw(st.sampled_from((0, 0, 0, 1, 2, 3, 4, 5) if drafts else (0,)))
     chunked = draw(st.integers(0, 3)) > 0
     budget = st.integers(lookahead + 1, length) if chunked else st.integers(length, 2 * length)
     deployment = Deployment(
