@@ -96,6 +96,7 @@ class Design:
         self_preemption_ends: Under priorities, a request that preempts itself ends the serving of running requests.
         known_end_waits: A request whose steps in flight surely reach its last output is not scheduled again.
         stale_output_waits: A preempted request is not resumed while output of its is in flight.
+        drafts_in_flight: Drafts may be verified while other batches are in flight.
         planning: How layers become groups, and how memory becomes blocks.
     """
 
@@ -122,6 +123,7 @@ class Design:
     self_preemption_ends: bool = False
     known_end_waits: bool = True
     stale_output_waits: bool = True
+    drafts_in_flight: bool = True
     planning: Planning = PLANNING_033
 
 
@@ -210,6 +212,7 @@ VLLM_011 = replace(
     victim_leaves_batch=False,
     cursor=Cursor.STAYS,
     known_end_waits=False,
+    drafts_in_flight=False,
     preemption_drops_drafts=False,
     planning=PLANNING_011,
 )
