@@ -70,7 +70,7 @@ class _Draw:
         model = self.model()
         deployment = self.deployment()
         shares = self.shares(list(model.layers))
-        override = self.rng.choice((None, None, None, 1, self.rng.randint(1, 400)))
+        override = self.rng.choice((*[None] * 14, 1, *(self.rng.randint(1, 400) for _ in range(3))))
         fit = self.planning.auto_fits and self.rng.random() < 0.35
         workers = tuple(Worker(share, self.memory(model, share, deployment)) for share in shares)
         return Start(model, workers, deployment, override, fit)

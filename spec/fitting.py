@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .arithmetic import Term, Truth, cdiv, fdiv, total
+from .arithmetic import Term, Truth
 from .deployment import Deployment
 from .design import Design
 from .errors import Reason, RefusedError
 from .grouping import Model, grouped
-from .layers import Layer, known_block, page_bytes
+from .layers import Layer, page_bytes
 from .layouts import Layout
 from .memory import (
     block_bytes,
@@ -23,7 +23,8 @@ from .memory import (
     refuse_sharded_window,
 )
 from .planning import Check
-from .shared import LayerGroup, blocks_required, own_page, projected
+from .reporting import concurrency, known_number, tokens_in_blocks
+from .shared import LayerGroup, projected
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def start(asked: Start, design: Design) -> Fitted:
     if design.planning.partition_first:
         _check_partition(groups, asked.model.layers)
     if not groups:
-        return Fitted((), (), 1, _number(asked.deployment.max_model_len), 0.0, 0)
+        return Fitted((), (), 1, known_number(asked.deployment.max_model_len), 0.0, 0)
     stages = [[projected(group, frozenset(worker.layers), design) for group in groups] for worker in asked.workers]
     memory = _lent(asked, stages, design)
     deployment = _fitted(asked, stages, memory, design)
@@ -125,19 +126,6 @@ def longest_fitting(condition: Callable[[int], bool], last: int) -> int:
     return low
 
 
-def concurrency(groups: Sequence[LayerGroup], blocks: int, deployment: Deployment, design: Design) -> float:
-    """Compute the concurrency that the boot log reports.
-
-    Source: vLLM `get_max_concurrency_for_kv_cache_config`: until 0.25.1 bytes are divided by the first group's page.
-    """
-    needed = [blocks_required(group, deployment, design) for group in groups]
-    per_request = total(needed)
-    if design.planning.concurrency_in_bytes:
-        needed_bytes = total(n * own_page(group) for n, group in zip(needed, groups, strict=True))
-        per_request = cdiv(needed_bytes, own_page(groups[0]))
-    return blocks / _number(per_request)
-
-
 def _check_layers(asked: Start, design: Design) -> None:
     """Check each worker's own layers before anything is grouped (vLLM 0.11.0)."""
     for worker in asked.workers:
@@ -146,7 +134,7 @@ def _check_layers(asked: Start, design: Design) -> None:
             continue
         _refuse_nothing(worker.available)
         refuse_sharded_window(own, asked.deployment)
-        _check(worker.available, _number(layers_required(own, asked.deployment, design)))
+        _check(worker.available, known_number(layers_required(own, asked.deployment, design)))
 
 
 def _own(asked: Start, worker: Worker) -> Mapping[str, Layer]:
@@ -173,7 +161,7 @@ def _required(stage: Sequence[LayerGroup], deployment: Deployment, design: Desig
     def required() -> int:
         if design.planning.check is Check.GROUPS and one_mixed(stage):
             refuse_sharded_window(members, deployment)
-        needed = _number(bytes_required(stage, deployment, design))
+        needed = known_number(bytes_required(stage, deployment, design))
         refuse_sharded_window(members, deployment)
         return needed
 
@@ -202,7 +190,7 @@ def _checked(model: Model, stages: Sequence[Sequence[LayerGroup]], memory: Seque
 
 def _block(model: Model, stage: Sequence[LayerGroup], design: Design) -> int:
     """Count the bytes of a block on one worker, and try the layout where a design does so for that."""
-    block = _number(block_bytes(stage, design))
+    block = known_number(block_bytes(stage, design))
     if design.planning.layout_first and (block or not model.layout.block_outermost):
         _check_layout(model.layout, stage, design)
     return _some(block) if design.planning.empty_strip_refused else block
@@ -222,7 +210,7 @@ def _fitted(asked: Start, stages: Sequence[Sequence[LayerGroup]], memory: Sequen
     if not (asked.auto_fit and design.planning.auto_fits):
         _checked(asked.model, stages, memory, design)
         return asked.deployment
-    most = _number(asked.deployment.max_model_len)
+    most = known_number(asked.deployment.max_model_len)
     rooms = zip(stages, _checked(asked.model, stages, memory, design), strict=True)
     length = min(most, *(_longest(stage, room, asked.deployment, design) for stage, room in rooms))
     if length <= 0:
@@ -234,7 +222,7 @@ def _longest(stage: Sequence[LayerGroup], room: int, deployment: Deployment, des
     def fit(length: int) -> bool:
         return _required(stage, replace(deployment, max_model_len=length), design)() <= room
 
-    return longest_fitting(fit, _number(deployment.max_model_len))
+    return longest_fitting(fit, known_number(deployment.max_model_len))
 
 
 def _blocks(asked: Start, worker: Worker, stage: Sequence[LayerGroup], available: int, design: Design) -> int:
@@ -244,7 +232,7 @@ def _blocks(asked: Start, worker: Worker, stage: Sequence[LayerGroup], available
         raise RefusedError(Reason.PARTITION, "a worker's layers are in no group")
     block = own_pages_block(stage, own) if design.planning.checks_pages else carved_bytes(stage, design)
     _check_layout(asked.model.layout, stage, design)
-    given = _number(blocks_from(available, _some(_number(block))))
+    given = known_number(blocks_from(available, _some(known_number(block))))
     return given if asked.override is None else asked.override
 
 
@@ -280,23 +268,8 @@ def _report(
     if design.planning.concurrency_in_bytes and not all(any(group.names for group in stage) for stage in stages):
         raise RefusedError(Reason.EMPTY_STAGE, "a concurrency is reported for a worker without a layer")
     rate = concurrency(stages[0], blocks, deployment, design)
-    length = _number(deployment.max_model_len)
+    length = known_number(deployment.max_model_len)
     logged = own[0] if design.planning.worker_logs else blocks
     in_blocks = design.planning.tokens_in_blocks
-    tokens = _logged_in_blocks(stages[0], logged, deployment) if in_blocks else int(rate * length)
+    tokens = tokens_in_blocks(stages[0], logged, deployment) if in_blocks else int(rate * length)
     return Fitted(tuple(groups), tuple(map(tuple, stages)), blocks, length, rate, tokens)
-
-
-def _logged_in_blocks(groups: Sequence[LayerGroup], blocks: int, deployment: Deployment) -> int:
-    """Count the tokens that the log of early releases reports: a share of the blocks, times the smallest block.
-
-    Source: vLLM `_report_kv_cache_config` (0.11.0, 0.19.1).
-    """
-    smallest = min(known_block(group.layer) for group in groups)
-    return _number(fdiv(blocks, len(groups)) * smallest * deployment.context_parallel)
-
-
-def _number(term: Term) -> int:
-    if not isinstance(term, int):
-        raise TypeError("an engine starts with known numbers only")
-    return term

@@ -14,7 +14,7 @@ from poolproof.forks.byte_cases import drawn
 from poolproof.spec.design import DESIGNS, Design, named
 from poolproof.spec.errors import Reason, UnsupportedError, UsageError
 from poolproof.spec.layers import expressible
-from poolproof.spec.planning import Check, Strip
+from poolproof.spec.planning import Strip, Tuples
 
 from .conftest import RELEASES
 
@@ -56,7 +56,7 @@ def test_start_up_equals_the_design_on_many_models(release: Release, version: st
         ("0.19.1", {"pads_states": True}),
         ("0.22.1", {"speculated_states": ("mamba_none", "mamba_align")}),
         ("0.25.1", {"strip": Strip.WIDEST}),
-        ("0.28.0", {"check": Check.BLOCKS}),
+        ("0.28.0", {"tuples": Tuples.NONE}),
         ("0.30.0", {"promotes": ("sliding_window", "chunked_local")}),
         ("0.33.0", {"packs": False}),
     ],
