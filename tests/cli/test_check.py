@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -53,9 +52,7 @@ def test_the_scaled_gate_refuses_exactly_from(
 def test_field_reports_give_their_published_numbers(
     command: Command, deployment: list[str], requirement: int, concurrency: float, limit: int
 ) -> None:
-    begun = time.perf_counter()
     found = report(command, *deployment, "--design", "vllm-0.19")
-    assert time.perf_counter() - begun < 1
     assert (found["boot"]["blocks"], found["concurrency"]) == (requirement, concurrency)
     assert found["unserved"][0]["lengths"]["first"] == limit + 1
     fixed = report(command, *deployment, "--design", "vllm-0.20")

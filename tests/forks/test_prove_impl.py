@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -58,9 +57,7 @@ def refuted(judgement: Judgement) -> dict[str, int]:
 @pytest.mark.parametrize("version", WITH_GATE)
 def test_the_cap_covers_what_a_sliding_window_holds(release: Release, version: str) -> None:
     implementation = release(version)
-    began = time.monotonic()
     found = one(prove_running(implementation, ["cap_covers_held"]), "sliding window")
-    assert time.monotonic() - began < 5
     assert isinstance(found.verdict, Proved)
     assert "scheduled: a step keeps to its budget" in found.verdict.core
     assert "block_size" in found.scope.symbolic
@@ -101,9 +98,7 @@ def test_recycling_is_safe_and_tight(release: Release, version: str) -> None:
 @pytest.mark.parametrize("version", FORGETTING_IT)
 def test_boot_accepts_pools_in_which_a_request_waits_for_ever(release: Release, version: str) -> None:
     implementation = release(version)
-    began = time.monotonic()
     found = list(prove_running(implementation, ["boot_covers_gate"], block_sizes=[16]))
-    assert time.monotonic() - began < 5 * len(found)
     expected = {"window": 1, "max_num_batched_tokens": 1, "max_model_len": 17, "tokens": 17, "blocks": 4}
     for batches in ("1", "2"):
         assert refuted(one(found, "full", "sliding window", batches=batches)) == expected
