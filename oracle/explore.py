@@ -6,12 +6,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING
 
 from ..spec.deployment import Deployment
 from ..spec.design import Design
 from ..spec.errors import InconclusiveError
-from .engine import Engine, Snapshot, Status, StepRecord, Submission
+from .engine import RequestView, Snapshot, Status, StepRecord, Submission
+from .explorable import Explorable, reexecuted
+from .goals import GOALS
 from .invariants import STATE_CHECKS, STEP_CHECKS, Check, Setting, Turn, promised
 from .reference import boot
 from .trace import Abort, Action, Scenario, Step, Submit, perform
@@ -19,21 +21,21 @@ from .trace import Abort, Action, Scenario, Step, Submit, perform
 if TYPE_CHECKING:
     import networkx as nx
 
+__all__ = [
+    "GOALS",
+    "Explorable",
+    "Exploration",
+    "Transition",
+    "Violation",
+    "explore",
+    "reexecuted",
+    "search",
+    "searched_for",
+]
+
 
 Tell = Callable[[int, int], None]
 """Is told how many states were reached, and how many of them were left behind."""
-
-
-class Explorable(Engine, Protocol):
-    """An engine that can be copied and compared."""
-
-    def copy(self) -> Self:
-        """Copy the engine with everything in it."""
-        ...
-
-    def key(self) -> object:
-        """Return what decides the future; engines with equal keys go on alike."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,31 +96,6 @@ class Exploration:
         graph.add_nodes_from(range(self.states))
         graph.add_edges_from((edge.source, edge.target, {"action": edge.action}) for edge in self.edges)
         return graph
-
-
-def runs_out(turn: Turn) -> str | None:
-    """Reach the refusal of a block to a running request: its admission promised more than the pool had."""
-    for allocation in turn.record.allocations:
-        if allocation.refused and not allocation.waiting:
-            return f"{allocation.name} runs and is refused, with {allocation.free_before} free"
-    return None
-
-
-def gate_then_refused(turn: Turn) -> str | None:
-    """Reach a request that passes the gate and is refused the blocks of its first step in the same breath."""
-    for allocation in turn.record.allocations:
-        if allocation.refused and allocation.gate_passed:
-            return f"{allocation.name} passes the gate and is refused with {allocation.free_before} free"
-    return None
-
-
-def raises(turn: Turn) -> str | None:
-    """Reach a step in which the engine raises."""
-    return turn.record.error
-
-
-GOALS: dict[str, Check] = {check.__name__: check for check in (runs_out, gate_then_refused, raises)}
-"""What can be searched for beside the invariants; a goal is no fault of an engine."""
 
 
 def explore(
@@ -189,11 +166,6 @@ def search(
     return _Search(engine, design, tuple(requests), checks, priority, aborts, limit).run(tell)
 
 
-def reexecuted(make: Callable[[], Engine], key: Callable[[Snapshot], object]) -> Explorable:
-    """Make any engine explorable: a copy is a new engine to which everything is done again."""
-    return _Reexecuted(make, key, ())
-
-
 @dataclass(slots=True)
 class _Node:
     """One state: the engine in it, what may still be submitted, and how it was reached."""
@@ -217,6 +189,7 @@ class _Search:
     ) -> None:
         self.requests, self.checks = requests, dict(checks)
         self.step_checks = {name: check for name, check in checks.items() if name not in STATE_CHECKS}
+        self.state_checks = {name: check for name, check in checks.items() if name in STATE_CHECKS}
         self.priority, self.aborts, self.limit = priority, aborts, limit
         self.deployment = engine.deployment
         self.setting = Setting(engine.deployment, design)
@@ -256,16 +229,19 @@ class _Search:
         engine = node.engine.copy()
         record = perform(engine, action)
         self.result.transitions += 1
-        shown = engine.snapshot()
         if record is not None and record.error is not None:
-            self._check(self.checks, node, action, record, shown)
+            self._check(self.checks, node, action, record, engine.snapshot())
             return
         known = len(self.numbers)
+        # A state that is known already is shown only where a step into it is to be checked.
+        shown = None if record is None else engine.snapshot()
         number = self._enter(engine, pending, (node.number, action), shown)
-        if record is not None:
+        if number == known:
+            checks = self.checks if record is not None else self.state_checks
+            self._check(checks, node, action, record or StepRecord(), self.frontier[-1].shown)
+        elif record is not None and shown is not None:
             # What a state alone decides was checked when it was first reached.
-            checks = self.checks if number == known else self.step_checks
-            self._check(checks, node, action, record, shown)
+            self._check(self.step_checks, node, action, record, shown)
         edge = Transition(node.number, number, action)
         self.result.edges.append(edge)
         if record is not None and not record.finished:
@@ -301,8 +277,8 @@ class _Search:
         for name, check in tuple(checks.items()):
             fault = check(turn)
             if fault is not None:
-                self.checks.pop(name, None)
-                self.step_checks.pop(name, None)
+                for remaining in (self.checks, self.step_checks, self.state_checks):
+                    remaining.pop(name, None)
                 scenario = self._scenario([*self._path(node.number), action])
                 self.result.violations.append(Violation(name, fault, scenario))
 
@@ -343,41 +319,5 @@ def acceptances(shown: Snapshot, deployment: Deployment) -> list[tuple[tuple[str
     return [tuple(zip(able, choice, strict=True)) for choice in choices]
 
 
-def _may_be_padded(view: Any) -> bool:
+def _may_be_padded(view: RequestView) -> bool:
     return view.status is not Status.RUNNING and view.tokens - view.computed == 1
-
-
-class _Reexecuted:
-    """An engine and everything that was done to it."""
-
-    def __init__(self, make: Callable[[], Engine], key: Callable[[Snapshot], object], done: tuple[Action, ...]) -> None:
-        self._make, self._key, self._done = make, key, done
-        self._engine = make()
-        for action in done:
-            perform(self._engine, action)
-
-    @property
-    def deployment(self) -> Deployment:
-        return self._engine.deployment
-
-    def copy(self) -> _Reexecuted:
-        return _Reexecuted(self._make, self._key, self._done)
-
-    def key(self) -> object:
-        return self._key(self._engine.snapshot())
-
-    def submit(self, submission: Submission) -> None:
-        self._engine.submit(submission)
-        self._done += (Submit(submission),)
-
-    def step(self, accepted: Mapping[str, int] | None = None) -> StepRecord:
-        record = self._engine.step(accepted)
-        self._done += (Step(tuple((accepted or {}).items())),)
-        return record
-
-    def abort(self, name: str) -> None:
-        self._engine.abort(name)
-        self._done += (Abort(name),)
-
-    def snapshot(self) -> Snapshot:
-        return self._engine.snapshot()
