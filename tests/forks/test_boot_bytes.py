@@ -40,9 +40,7 @@ def test_start_up_equals_the_design(release: Release, version: str) -> None:
 @pytest.mark.network
 @pytest.mark.nightly
 @every_release
-def test_start_up_equals_the_design_on_many_models(release: Release, version: str, pytestconfig: pytest.Config) -> None:
-    if "nightly" not in pytestconfig.getoption("-m"):
-        pytest.skip("run by its own command: pytest -m nightly")
+def test_start_up_equals_the_design_on_many_models(release: Release, version: str) -> None:
     implementation = release(version)
     design = design_of(implementation.source)
     assert differing(implementation, design.name, seed=2, cases=NIGHTLY_CASES) == []
