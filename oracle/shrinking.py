@@ -114,10 +114,56 @@ def _without(actions: tuple[Action, ...], name: str) -> Iterator[Action]:
                 yield action
 
 
+def _alone(scenario: Scenario) -> Iterator[Scenario]:
+    """Leave one request and its first step, in a pool of any smaller size: what a gate does wrong shows at one size."""
+    longest = scenario.deployment.max_model_len - 1
+    for submission in [action.submission for action in scenario.actions if isinstance(action, Submit)]:
+        for prompt in dict.fromkeys((longest, submission.prompt)):
+            lone = Submit(replace(submission, prompt=prompt, output=1))
+            yield from _in_smaller_pools(replace(scenario, actions=(lone, Step())))
+
+
+def _steps_as_prompts(scenario: Scenario) -> Iterator[Scenario]:
+    """Leave out a step, and let a request begin with the tokens that it would have computed in it."""
+    for index, action in enumerate(scenario.actions):
+        if not isinstance(action, Step):
+            continue
+        rest = scenario.actions[:index] + scenario.actions[index + 1 :]
+        for place, earlier in enumerate(rest[:index]):
+            if isinstance(earlier, Submit) and earlier.submission.output > 1:
+                longer = _grown(earlier.submission)
+                yield replace(scenario, actions=(*rest[:place], Submit(longer), *rest[place + 1 :]))
+
+
+def _grown(submission: Submission) -> Submission:
+    return replace(submission, prompt=submission.prompt + 1, output=submission.output - 1)
+
+
 def _fewer_groups(scenario: Scenario) -> Iterator[Scenario]:
     groups = scenario.deployment.groups
     for index in range(len(groups)) if len(groups) > 1 else ():
-        yield _deployed(scenario, groups=groups[:index] + groups[index + 1 :])
+        yield from _in_smaller_pools(_deployed(scenario, groups=groups[:index] + groups[index + 1 :]))
+
+
+def _shorter(scenario: Scenario) -> Iterator[Scenario]:
+    """Shorten sequences, prompts with them: what needs an exact pool needs another one then."""
+    for length in _lower(scenario.deployment.max_model_len, 2):
+        actions = tuple(_cut(action, length) for action in scenario.actions)
+        yield from _in_smaller_pools(_deployed(replace(scenario, actions=actions), max_model_len=length))
+
+
+def _cut(action: Action, length: int) -> Action:
+    """Make a request fit a sequence of so many tokens."""
+    if not isinstance(action, Submit):
+        return action
+    prompt = min(action.submission.prompt, length - 1)
+    output = min(action.submission.output, length - prompt)
+    return Submit(replace(action.submission, prompt=prompt, output=output))
+
+
+def _in_smaller_pools(scenario: Scenario) -> Iterator[Scenario]:
+    for blocks in range(scenario.deployment.blocks or 0, 1, -1):
+        yield _deployed(scenario, blocks=blocks)
 
 
 def _plainer_settings(scenario: Scenario) -> Iterator[Scenario]:
@@ -191,7 +237,10 @@ def _with_cache(scenario: Scenario, index: int, cache: Attention) -> Scenario:
 
 _PASSES: tuple[Pass, ...] = (
     _fewer_actions,
+    _alone,
+    _steps_as_prompts,
     _fewer_groups,
+    _shorter,
     _plainer_settings,
     _smaller_requests,
     _smaller_sizes,
