@@ -54,7 +54,7 @@ class RequestView:
         computed: The tokens that were computed or are being computed.
         tokens: The tokens it consists of: prompt and delivered output.
         drafts: The draft tokens that its next step will verify.
-        in_flight: Those of the computed tokens whose step has not settled.
+        in_flight: Those of the computed tokens whose step has not settled; none once it was preempted.
         tables: A block table per group; a recycled entry is NULL_BLOCK.
     """
 

@@ -137,7 +137,7 @@ class Oracle:
             computed=request.computed,
             tokens=request.tokens,
             drafts=request.drafts,
-            in_flight=request.in_flight,
+            in_flight=0 if request.status is Status.PREEMPTED else request.in_flight,
             tables=self.scheduler.manager.coordinator.tables(request.name),
         )
 
