@@ -7,13 +7,20 @@ from . import (
     chunked_local,
     designs,
     gate,
+    in_bytes,
+    invariant,
     lookahead,
     null_block,
+    omitted,
+    preemption,
     progress,
     recycling,
     rejected,
+    requests,
     rounding,
     sliding_window,
+    unification,
+    watermark,
 )
 
 FAMILIES: tuple[Family, ...] = (
@@ -28,5 +35,12 @@ FAMILIES: tuple[Family, ...] = (
     Family("null_block", "The null block is nobody's", null_block.THEOREMS),
     Family("designs", "Boot covers admission, design by design", designs.THEOREMS),
     Family("rejected", "What a step is promised, it gets", rejected.THEOREMS),
+    Family("omitted", "A cap that is not told the budget is none", omitted.THEOREMS),
     Family("progress", "A request that runs alone never stops short", progress.THEOREMS),
+    Family("invariant", "One request keeps within its cap from step to step", invariant.THEOREMS),
+    Family("requests", "Any number of requests, each within its reservation, fit the pool", requests.THEOREMS),
+    Family("preemption", "What a gate must look at, so that nobody is preempted", preemption.THEOREMS),
+    Family("watermark", "What an admission leaves free for others", watermark.THEOREMS),
+    Family("bytes", "The check in bytes says what the check in blocks says", in_bytes.THEOREMS),
+    Family("unification", "Pages are made equal before memory is checked", unification.THEOREMS),
 )

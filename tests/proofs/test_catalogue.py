@@ -37,6 +37,12 @@ ONE_OR_MORE = {
     "tokens",
     "scheduled",
     "blocks_per_chunk",
+    "prompt",
+    "other_prompt",
+    "other_tokens",
+    "max_num_seqs",
+    "page",
+    "override",
 }
 """Variables that a premise keeps above zero wherever they occur."""
 
