@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..spec.admission import gate_length
+from ..spec.arithmetic import Term
 from ..spec.attention import slots_needed
 from ..spec.deployment import Deployment
 from ..spec.design import Design, Freeing
@@ -25,12 +27,14 @@ class CacheManager:
     Source: vLLM `KVCacheManager.allocate_slots`, and `can_fit_full_sequence` up to 0.20.2.
     """
 
-    __slots__ = ("coordinator", "design", "lookahead", "max_model_len", "watermark")
+    __slots__ = ("coordinator", "deployment", "design", "lookahead", "max_model_len", "promised", "watermark")
 
     def __init__(self, deployment: Deployment, design: Design, blocks: int) -> None:
         pool = BlockPool(blocks, freed_first=design.freed_first)
         self.coordinator = Coordinator(deployment, design, pool)
+        self.deployment = deployment
         self.design = design
+        self.promised: dict[str, int] = {}
         self.max_model_len = deployment.max_model_len
         self.lookahead = deployment.lookahead
         self.watermark = deployment.watermark if design.watermark else 0
@@ -39,7 +43,8 @@ class CacheManager:
         """Copy the manager with its groups and its pool."""
         twin = CacheManager.__new__(CacheManager)
         twin.coordinator = self.coordinator.copy()
-        twin.design, twin.max_model_len = self.design, self.max_model_len
+        twin.deployment, twin.design, twin.max_model_len = self.deployment, self.design, self.max_model_len
+        twin.promised = self.promised.copy()
         twin.lookahead, twin.watermark = self.lookahead, self.watermark
         return twin
 
@@ -52,8 +57,19 @@ class CacheManager:
         """Say whether the whole sequence of a waiting request fits the free blocks, leaving some to spare."""
         if not self.design.gate:
             return True
-        tokens = min(request.tokens, self.max_model_len)
-        return self.coordinator.predicted_whole(request.name, tokens) + spare <= self.free
+        if self.design.reserves_growth:
+            usable = len(self.coordinator.pool.references) - 1
+            return self.growth(request) + spare <= usable - sum(self.promised.values())
+        length = self._known(gate_length(request.tokens, self.deployment, self.design))
+        return self.coordinator.predicted_whole(request.name, length) + spare <= self.free
+
+    def growth(self, request: Request) -> int:
+        """Count the blocks that a request without any may come to hold until its last output token is delivered.
+
+        That token itself is never computed.
+        """
+        tokens = gate_length(request.prompt + request.output - 1, self.deployment, self.design)
+        return self.coordinator.predicted_whole(request.name, self._known(tokens))
 
     def recycle(self, request: Request) -> None:
         """Give back the blocks of a request that have left the window."""
@@ -80,12 +96,15 @@ class CacheManager:
         predicted = self.coordinator.predicted(name, slots)
         if not self.can_allocate(predicted, spare):
             return Allocation(name, waiting, refused=True, free_before=free, gate_passed=True if waiting else None)
+        if waiting and self.design.reserves_growth:
+            self.promised[name] = self.growth(request)
         taken = self.coordinator.allocate(name, slots)
         return Allocation(name, waiting, refused=False, free_before=free, taken=taken, predicted=predicted)
 
     def release(self, request: Request) -> None:
         """Give back all blocks of a request."""
         self.coordinator.release(request.name)
+        self.promised.pop(request.name, None)
 
     def slots(self, request: Request, scheduled: int) -> int:
         """Count the tokens that need a slot once so many are scheduled.
@@ -94,3 +113,9 @@ class CacheManager:
         """
         ahead = self.lookahead if request.computed or self.design.admission_lookahead else 0
         return slots_needed(request.computed, scheduled, ahead, self.max_model_len)
+
+    @staticmethod
+    def _known(tokens: Term) -> int:
+        if not isinstance(tokens, int):
+            raise TypeError("an engine runs on known numbers only")
+        return tokens

@@ -40,6 +40,18 @@ def charged(cache: Attention, tokens: Term, deployment: Deployment, design: Desi
     return whole if limit is None else minimum(whole, limit)
 
 
+def gate_length(tokens: Term, deployment: Deployment, design: Design) -> Term:
+    """Count the tokens for which the gate charges a sequence.
+
+    A gate that reserves growth charges every slot that a step may take: each batch in flight verifies `lookahead`
+    drafts beyond the last token, and the last one takes as many slots again for the next.
+    """
+    if not design.reserves_growth:
+        return minimum(tokens, deployment.max_model_len)
+    beyond = (deployment.max_concurrent_batches + 1) * deployment.lookahead
+    return slots_needed(0, tokens, beyond, deployment.max_model_len)
+
+
 def gate_requirement(tokens: Term, deployment: Deployment, design: Design) -> Term:
     """Count the blocks that the admission gate demands for a sequence of so many tokens (0 where there is no gate).
 
@@ -48,7 +60,7 @@ def gate_requirement(tokens: Term, deployment: Deployment, design: Design) -> Te
     """
     if not design.gate:
         return 0
-    length = minimum(tokens, deployment.max_model_len)
+    length = gate_length(tokens, deployment, design)
     return total(
         group.count * charged(group.cache, length, deployment, design, design.gate_cap) for group in deployment.groups
     )

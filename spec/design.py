@@ -74,6 +74,8 @@ class Design:
         summary: One sentence, with its source.
         gate: A waiting request must fit whole before its first step.
         gate_cap: What limits a recycling group in the gate.
+        reserves_growth: The gate sets all that a request may come to hold, to its last token, against all that those
+            who are in may come to hold; otherwise what its known tokens hold against what is free at that moment.
         step_cap: What limits a recycling group when a step predicts its blocks.
         boot_reserves_null: Boot counts the null block.
         boot_checks_override: A block count set by hand must pass the startup check.
@@ -104,6 +106,7 @@ class Design:
     summary: str
     gate: bool = True
     gate_cap: Cap = Cap.BOUND
+    reserves_growth: bool = True
     step_cap: Cap = Cap.NONE
     boot_reserves_null: bool = True
     boot_checks_override: bool = True
@@ -129,7 +132,7 @@ class Design:
 
 SOUND = Design(
     name="sound",
-    summary="What is proved: one bound for boot and gate; the null block, lookahead and every batch in flight paid for.",
+    summary="What is proved: one bound for boot and gate, everything paid for, and no request let in to be preempted.",
 )
 
 VLLM_033 = replace(
@@ -137,6 +140,7 @@ VLLM_033 = replace(
     name="vllm-0.33",
     summary="vLLM 0.33.0: a request that preempts itself under priorities no longer holds up the others.",
     lookahead_budget=False,
+    reserves_growth=False,
 )
 
 VLLM_030 = replace(

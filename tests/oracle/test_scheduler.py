@@ -61,13 +61,21 @@ def test_the_only_running_request_preempts_itself_where_it_does_not_fit() -> Non
 
 
 def test_the_last_to_arrive_is_preempted_first_and_nobody_comes_in_beside_it() -> None:
-    booted = engine(replace(FULL, blocks=7), SOUND, Submission("a", 3, 9), Submission("b", 3, 9))
+    booted = engine(replace(FULL, blocks=7), named("vllm-0.33"), Submission("a", 3, 9), Submission("b", 3, 9))
     booted.step()
     booted.submit(Submission("c", 1, 1))
     record = booted.step()
     assert (record.preempted, record.scheduled) == (("b",), {"a": 1})
     assert booted.snapshot().waiting == ("b", "c")
     assert [allocation.refused for allocation in record.allocations] == [True, False]
+
+
+def test_who_grows_is_let_in_only_if_all_others_can_grow_too() -> None:
+    booted = engine(replace(FULL, blocks=13), SOUND, Submission("a", 3, 9), Submission("b", 3, 9))
+    assert booted.step().admitted == ("a",)
+    while not (record := booted.step()).finished:
+        assert record.refused == ("b",)
+    assert booted.step().admitted == ("b",)
 
 
 def priorities(design: Design) -> Oracle:
@@ -79,7 +87,7 @@ def priorities(design: Design) -> Oracle:
 
 
 def test_by_priority_the_least_urgent_is_preempted_and_its_tokens_go_back_to_the_budget() -> None:
-    booted = priorities(SOUND)
+    booted = priorities(named("vllm-0.33"))
     record = booted.step()
     assert record.scheduled == {"high": 1}
     assert record.preempted == ("low",)
