@@ -18,6 +18,7 @@ from ..spec import (
     cdiv,
     charged,
     first_step_requirement,
+    gate_length,
     gate_requirement,
     group_requirement,
 )
@@ -43,7 +44,9 @@ def admission_lines(tokens: int, deployment: Deployment, design: Design) -> Requ
     gate = known(gate_requirement(tokens, deployment, design))
     first = known(first_step_requirement(tokens, deployment, design))
     if design.gate and gate >= first:
-        return _charges(f"the gate requires of {tokens} tokens", tokens, deployment, design, design.gate_cap)
+        slots = known(gate_length(tokens, deployment, design))
+        beyond = f", {slots} slots at most" if slots > tokens else ""
+        return _charges(f"the gate requires of {tokens} tokens{beyond}", slots, deployment, design, design.gate_cap)
     slots = min(_first_slots(tokens, deployment, design), known(deployment.max_model_len))
     return _charges(f"the first step requires of {tokens} tokens", slots, deployment, design, design.step_cap)
 
