@@ -9,6 +9,7 @@ from .deployment import Deployment
 from .design import Design
 from .layers import known_block
 from .shared import LayerGroup, blocks_required, own_page
+from .sizing import request_requirement
 
 
 def concurrency(groups: Sequence[LayerGroup], blocks: int, deployment: Deployment, design: Design) -> float:
@@ -30,7 +31,20 @@ def tokens_in_blocks(groups: Sequence[LayerGroup], blocks: int, deployment: Depl
     Source: vLLM `_report_kv_cache_config` (0.11.0, 0.19.1).
     """
     smallest = min(known_block(group.layer) for group in groups)
-    return known_number(fdiv(blocks, len(groups)) * smallest * deployment.context_parallel)
+    return known_number(shared_tokens(blocks, len(groups), smallest) * deployment.context_parallel)
+
+
+def shared_tokens(blocks: Term, groups: Term, block_size: Term) -> Term:
+    """Count the tokens that one group's share of the blocks holds, as if all groups shared alike."""
+    return fdiv(blocks, groups) * block_size
+
+
+def logged_tokens(blocks: Term, deployment: Deployment, design: Design) -> Term:
+    """Count the tokens that the log of later releases reports: the concurrency times the greatest length.
+
+    Source: vLLM `_report_kv_cache_config` (0.20.2 and later), which multiplies before it rounds down.
+    """
+    return fdiv(blocks * deployment.max_model_len, request_requirement(deployment, design))
 
 
 def known_number(term: Term) -> int:

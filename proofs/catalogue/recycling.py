@@ -96,8 +96,8 @@ NO_WASTE = Theorem(
     ),
 )
 
-_TOKEN = Variable("token", "tokens", "the position of a token")
-_READER = Variable("reader", "tokens", "the position of a token that is still to be computed, or again")
+TOKEN = Variable("token", "tokens", "the position of a token")
+READER = Variable("reader", "tokens", "the position of a token that is still to be computed, or again")
 _PROCESSED = Variable("processed", "tokens", "those whose step has settled")
 _BLOCK = Variable("block", "blocks", "the position of a block in the table")
 
@@ -105,7 +105,7 @@ _READS_LATER = given(
     "token <= reader, and reader >= processed - extra_retained",
     lambda at: every([at.token <= at.reader, at.reader + at.get("extra_retained", 0) >= at.processed]),
 )
-_READS_IN_FLIGHT = given(
+READS_IN_FLIGHT = given(
     "token <= reader, and reader >= computed - in_flight",
     lambda at: every([at.in_flight <= at.computed, at.token <= at.reader, at.reader >= processed(at)]),
 )
@@ -117,7 +117,7 @@ def _seen_by_window(token: Term, reader: Term, at: Point) -> Truth:
     return reader - token < at.window
 
 
-def _seen_by_chunk(token: Term, reader: Term, at: Point) -> Truth:
+def seen_by_chunk(token: Term, reader: Term, at: Point) -> Truth:
     """Say whether a token attends to one before it: both lie in one chunk."""
     return fdiv(token, at.chunk) == fdiv(reader, at.chunk)
 
@@ -133,7 +133,7 @@ def _rounded_up(cache: CacheOf) -> Quantity:
     return Quantity("recycled", lambda at: cdiv(cache(at).skipped(at.processed), at.block_size))
 
 
-def _safe(gone: Quantity, sees: Sees) -> Statement:
+def safe(gone: Quantity, sees: Sees) -> Statement:
     """State that no reader sees a token of a recycled block."""
 
     def holds(at: Point) -> Truth:
@@ -169,14 +169,14 @@ WINDOW_SAFE = Theorem(
     name="recycled_window_block_is_never_read",
     sentence="No token that is still to be computed reads a token of a recycled sliding-window block.",
     family=FAMILY,
-    variables=(BLOCK_SIZE, WINDOW, EXTRA_RETAINED, _PROCESSED, _TOKEN, _READER),
+    variables=(BLOCK_SIZE, WINDOW, EXTRA_RETAINED, _PROCESSED, TOKEN, READER),
     premises=(legal_cache(window), _READS_LATER),
-    claim=_safe(_recycled(window), _seen_by_window),
+    claim=safe(_recycled(window), _seen_by_window),
     covers=(_goes_back(window), _RETAINS),
     mutants=(
-        variant("one token too many is skipped", _safe(_window(SkipsOneMore), _seen_by_window)),
-        variant("a partly read block is recycled", _safe(_rounded_up(window), _seen_by_window)),
-        variant("the extra tokens are not retained", _safe(_window(SkipsExtra), _seen_by_window)),
+        variant("one token too many is skipped", safe(_window(SkipsOneMore), _seen_by_window)),
+        variant("a partly read block is recycled", safe(_rounded_up(window), _seen_by_window)),
+        variant("the extra tokens are not retained", safe(_window(SkipsExtra), _seen_by_window)),
     ),
 )
 
@@ -198,13 +198,13 @@ CHUNK_SAFE = Theorem(
     name="recycled_chunk_block_is_never_read",
     sentence="No token that is still to be computed reads a token of a recycled chunked-local block.",
     family=FAMILY,
-    variables=(BLOCK_SIZE, CHUNK, _PROCESSED, _TOKEN, _READER),
+    variables=(BLOCK_SIZE, CHUNK, _PROCESSED, TOKEN, READER),
     premises=(legal_cache(chunked), _READS_LATER),
-    claim=_safe(_recycled(chunked), _seen_by_chunk),
+    claim=safe(_recycled(chunked), seen_by_chunk),
     covers=(_goes_back(chunked),),
     mutants=(
-        variant("the first token of the chunk is skipped", _safe(_chunk(SkipsIntoChunk), _seen_by_chunk)),
-        variant("a partly read block is recycled", _safe(_rounded_up(chunked), _seen_by_chunk)),
+        variant("the first token of the chunk is skipped", safe(_chunk(SkipsIntoChunk), seen_by_chunk)),
+        variant("a partly read block is recycled", safe(_rounded_up(chunked), seen_by_chunk)),
     ),
 )
 
@@ -214,19 +214,19 @@ CHUNK_COMPLETE = Theorem(
     family=FAMILY,
     variables=(BLOCK_SIZE, CHUNK, _PROCESSED, _BLOCK),
     premises=(legal_cache(chunked),),
-    claim=_complete(_recycled(chunked), _seen_by_chunk),
+    claim=_complete(_recycled(chunked), seen_by_chunk),
     covers=(_goes_back(chunked),),
-    mutants=(variant("the chunk before is kept", _complete(_chunk(KeepsLastChunk), _seen_by_chunk)),),
+    mutants=(variant("the chunk before is kept", _complete(_chunk(KeepsLastChunk), seen_by_chunk)),),
 )
 
 
-def _freed_by(design: Design) -> Quantity:
+def freed_by(design: Design, cache: CacheOf = window) -> Quantity:
     """Count the blocks that a design has recycled when a step starts."""
     on_processed = design.freeing is Freeing.PROCESSED
-    return _recycled(window, lambda at: processed(at) if on_processed else at.computed)
+    return _recycled(cache, lambda at: processed(at) if on_processed else at.computed)
 
 
-_IN_FLIGHT = (BLOCK_SIZE, WINDOW, COMPUTED, IN_FLIGHT, _TOKEN, _READER)
+_IN_FLIGHT = (BLOCK_SIZE, WINDOW, COMPUTED, IN_FLIGHT, TOKEN, READER)
 _FLIES = Statement("tokens in flight span a window", lambda at: at.in_flight > at.window)
 
 FREED_ON_PROCESSED = Theorem(
@@ -234,10 +234,10 @@ FREED_ON_PROCESSED = Theorem(
     sentence="Freeing on processed tokens, no block goes back that a step in flight may read.",
     family=FAMILY,
     variables=_IN_FLIGHT,
-    premises=(legal_cache(window), _READS_IN_FLIGHT),
-    claim=_safe(_freed_by(SOUND), _seen_by_window),
-    covers=(_FLIES, Statement("blocks have gone back", lambda at: _freed_by(SOUND).of(at) >= 1)),
-    mutants=(variant("freed on computed tokens", _safe(_freed_by(VLLM_025), _seen_by_window)),),
+    premises=(legal_cache(window), READS_IN_FLIGHT),
+    claim=safe(freed_by(SOUND), _seen_by_window),
+    covers=(_FLIES, Statement("blocks have gone back", lambda at: freed_by(SOUND).of(at) >= 1)),
+    mutants=(variant("freed on computed tokens", safe(freed_by(VLLM_025), _seen_by_window)),),
 )
 
 FREED_ON_COMPUTED = Theorem(
@@ -245,8 +245,8 @@ FREED_ON_COMPUTED = Theorem(
     sentence="Freeing on computed tokens, no block goes back that a step in flight may read.",
     family=FAMILY,
     variables=_IN_FLIGHT,
-    premises=(legal_cache(window), _READS_IN_FLIGHT),
-    claim=_safe(_freed_by(VLLM_025), _seen_by_window),
+    premises=(legal_cache(window), READS_IN_FLIGHT),
+    claim=safe(freed_by(VLLM_025), _seen_by_window),
     covers=(_FLIES,),
     expected=Expectation.REFUTED,
     least_sum=4,

@@ -43,6 +43,8 @@ ONE_OR_MORE = {
     "max_num_seqs",
     "page",
     "override",
+    "shorter",
+    "fitted",
 }
 """Variables that a premise keeps above zero wherever they occur."""
 
