@@ -1,6 +1,15 @@
 """What must hold: the formulas of sizing and admission, on integers or on Z3 terms."""
 
-from .admission import Lengths, admitted, cap, charged, first_step_requirement, gate_requirement, never_admitted
+from .admission import (
+    Lengths,
+    admitted,
+    cap,
+    charged,
+    first_step_requirement,
+    gate_length,
+    gate_requirement,
+    never_admitted,
+)
 from .arithmetic import Term, Truth, cdiv, every, fdiv, maximum, minimum, total, where
 from .attention import Attention, ChunkedLocal, FullAttention, MLAAttention, SlidingWindow, held, recycled
 from .deployment import Constraint, Deployment, Group, legal, validate
@@ -39,6 +48,7 @@ __all__ = [
     "every",
     "fdiv",
     "first_step_requirement",
+    "gate_length",
     "gate_requirement",
     "group_requirement",
     "held",
