@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..oracle.explore import GOALS, Exploration, Violation, explore, searched_for
 from ..oracle.reference import boot
@@ -12,12 +12,15 @@ from ..oracle.trace import Moment, Scenario, replay
 from ..oracle.verdict import Holds, Refuted, Verdict, Witness
 from ..render.output import Progress
 from ..render.run_records import ExploreReport, Reached
-from ..spec import SOUND, Deployment, Design, named
+from ..spec import SOUND, Deployment, Design, UsageError, named
 from ._case_file import SavedCase, save
 from ._deployment_flags import as_flags
 from ._scenes import scenes
 from ._search import Search
 from ._words import submission_words
+
+if TYPE_CHECKING:
+    from ..forks import Implementation
 
 PATIENCE = 3600.0
 """The seconds that a search of an implementation may take."""
@@ -59,7 +62,7 @@ def _on_oracle(search: Search, design: Design, tell: Progress) -> _Found:
         priority=search.priority,
         aborts=search.aborts,
         goals=search.goals,
-        forced=not design.boot_checks_override,
+        forced=search.forced or not design.boot_checks_override,
         limit=search.limit,
         tell=reached,
     )
@@ -78,6 +81,7 @@ def _on_implementation(search: Search, impl: str, asked: Design | None, tell: Pr
     tell(f"loading {impl}")
     with Implementation(impl, on_progress=tell) as implementation:
         design = asked or candidates(implementation, implementation.findings())[0].design
+        _boot(implementation, search, design)
         tell(f"searching {impl}")
         arguments: dict[str, Any] = {
             "deployment": search.deployed(design),
@@ -94,6 +98,20 @@ def _on_implementation(search: Search, impl: str, asked: Design | None, tell: Pr
             for violation in found.violations
         ]
         return _Found(design, found, runs)
+
+
+def _boot(implementation: Implementation, search: Search, design: Design) -> None:
+    """Ask the implementation's own boot about a pool that was given, unless that is to be skipped.
+
+    Raises:
+        UsageError: It refuses the pool.
+    """
+    if search.forced or search.deployment.blocks is None or not design.boot_checks_override:
+        return
+    answer = implementation.boot(search.deployment)
+    if not answer.accepted:
+        told = " ".join(answer.message.split())[:100]
+        raise UsageError("blocks", search.deployment.blocks, f"its boot refuses them: {told}", "give more, or --forced")
 
 
 def _report(search: Search, found: _Found) -> ExploreReport:

@@ -30,6 +30,7 @@ class Search:
         wanted: The requests as they were asked for.
         goals: What is searched for beside faults.
         aborts: Requests may be dropped at any time.
+        forced: The pool is searched whatever boot says of it.
         limit: The states after which the search gives up.
         case: The file for the run to the first fault.
     """
@@ -40,6 +41,7 @@ class Search:
     wanted: tuple[str, ...]
     goals: tuple[str, ...]
     aborts: bool
+    forced: bool
     limit: int
     case: Path | None
 
@@ -65,6 +67,7 @@ class Search:
         words = ["poolproof explore", as_flags(self.deployment)]
         words += [f"{name} {shlex.quote(text)}" for name, text in self._named() if text]
         words += ["--aborts"] if self.aborts else []
+        words += ["--forced"] if self.forced else []
         return " ".join([*words, f"--limit {self.limit}"])
 
     def _named(self) -> Iterator[tuple[str, str | None]]:

