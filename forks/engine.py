@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from ..oracle.engine import RequestView, Snapshot, Status, StepRecord, Submission
@@ -84,8 +85,8 @@ class ForkEngine:
         """Show free blocks in their order, references, queues and every unfinished request."""
         pool = self._scheduler.kv_cache_manager.block_pool
         return Snapshot(
-            free=tuple(b.block_id for b in pool.free_block_queue.get_all_free_blocks()),
-            references=tuple(0 if b.is_null else b.ref_cnt for b in pool.blocks),
+            free=tuple([b.block_id for b in pool.free_block_queue.get_all_free_blocks()]),
+            references=tuple([0 if b.is_null else b.ref_cnt for b in pool.blocks]),
             waiting=tuple(self._waiting()),
             running=self._running(),
             requests={name: self._view(request) for name, request in self._scheduler.requests.items()},
@@ -160,7 +161,11 @@ class ForkEngine:
 
 def status_of(request: Any) -> Status:
     """Translate a fork's status; every kind of waiting is waiting, every regular end is finished."""
-    name = request.status.name
+    return _status_named(request.status.name)
+
+
+@cache
+def _status_named(name: str) -> Status:
     if name.startswith("FINISHED"):
         return Status.ABORTED if name == "FINISHED_ABORTED" else Status.FINISHED
     return Status(name.partition("_")[0].lower())

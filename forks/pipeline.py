@@ -77,7 +77,7 @@ class Pipeline:
 
     def in_flight(self, name: str) -> int:
         """Count the tokens of a request whose step has not settled."""
-        return sum(batch.live.get(name, 0) for batch in self._in_flight)
+        return sum([batch.live.get(name, 0) for batch in self._in_flight])
 
     def _reaches_end(self, name: str) -> bool:
         """Tell whether the step that was just scheduled computes the last known token, so that it samples."""

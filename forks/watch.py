@@ -32,9 +32,14 @@ class Watch:
 
     def tables(self, name: str) -> tuple[tuple[int, ...], ...]:
         """Return a request's block table of every group."""
+        # Lists inside: this is the inner loop of every comparison.
         return tuple(
-            tuple(NULL_BLOCK if block.is_null else block.block_id for block in manager.req_to_blocks.get(name, ()))
-            for manager in self._managers
+            [
+                tuple(
+                    [NULL_BLOCK if block.is_null else block.block_id for block in manager.req_to_blocks.get(name, ())]
+                )
+                for manager in self._managers
+            ]
         )
 
     def _get_num_blocks_to_allocate(self, *args: Any, **kwargs: Any) -> Any:

@@ -182,7 +182,7 @@ def record_difference(left: StepRecord, right: StepRecord) -> tuple[str, object,
         if one != other:
             return (f"record.{field}", one, other)
     for one, other in zip(left.allocations, right.allocations, strict=False):
-        if _as_shown(one, other) != _as_shown(other, one):
+        if one != other and _as_shown(one, other) != _as_shown(other, one):
             return ("record.allocations", one, other)
     if len(left.allocations) != len(right.allocations):
         return ("record.allocations", len(left.allocations), len(right.allocations))

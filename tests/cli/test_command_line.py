@@ -19,7 +19,7 @@ Command = Callable[..., Any]
 def test_every_verb_is_listed_with_its_sentence(command: Command) -> None:
     result = command("--help")
     assert result.code == 0
-    for verb in ("check", "explain", "list", "prove"):
+    for verb in ("check", "diff", "explain", "explore", "list", "prove", "replay"):
         assert verb in cli.verbs()
         assert f" {verb} " in result.out
 

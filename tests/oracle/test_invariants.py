@@ -8,12 +8,14 @@ from dataclasses import replace
 import pytest
 
 from poolproof.oracle import Oracle, Submission, boot
+from poolproof.oracle.comparison import LARGE_POOL, WALKED_EVERY, Pair, PairError
 from poolproof.oracle.engine import Allocation, Status
 from poolproof.oracle.invariants import STEP_CHECKS, Setting, Turn, promised
 from poolproof.oracle.liveness import Progress, boot_covers_admission, boot_is_tight
 from poolproof.oracle.manager import CacheManager
 from poolproof.oracle.pool import BlockPool
 from poolproof.oracle.request import Request
+from poolproof.oracle.trace import Step
 from poolproof.spec import DESIGNS, SOUND, ChunkedLocal, Deployment, Design, FullAttention, Group, SlidingWindow, named
 
 MIXED = Deployment(
@@ -223,3 +225,30 @@ def test_what_a_design_does_not_promise_is_named() -> None:
     assert "prediction_covers_allocation" not in promised(named("vllm-0.11"), MIXED)
     misaligned = replace(MIXED, groups=(Group(ChunkedLocal(3, 4)),))
     assert "peak_within_cap" not in promised(SOUND, misaligned)
+
+
+def test_a_large_pool_is_counted_at_every_step_and_walked_now_and_then() -> None:
+    """A block that is lost changes the count at once; two wrongs that keep the count are met by the next walk."""
+    deployment = Deployment((Group(FullAttention(1)),), 8, 8, blocks=LARGE_POOL + 2)
+
+    def caught(spoil: Callable[[Oracle], None]) -> PairError:
+        engines = boot(deployment, SOUND), boot(deployment, SOUND)
+        pair = Pair(*engines, SOUND, priority=False)
+        pair.do(Step())
+        for engine in engines:
+            spoil(engine)
+        with pytest.raises(PairError) as error:
+            for _ in range(2 * WALKED_EVERY):
+                pair.do(Step())
+        return error.value
+
+    def lose(oracle: Oracle) -> None:
+        oracle.scheduler.manager.coordinator.pool.free.pop()
+
+    def repeat(oracle: Oracle) -> None:
+        free = oracle.scheduler.manager.coordinator.pool.free
+        free[0] = free[1]
+
+    lost, repeated = caught(lose), caught(repeat)
+    assert (lost.field, len(lost.scenario.actions)) == ("blocks_add_up", 2)
+    assert (repeated.field, len(repeated.scenario.actions)) == ("no_block_lost", 1 + WALKED_EVERY)
