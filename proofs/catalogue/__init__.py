@@ -2,6 +2,7 @@
 
 from ..theorem import Family
 from . import (
+    aligned,
     attained,
     boot,
     chunked_local,
@@ -18,10 +19,12 @@ from . import (
     progress,
     recycling,
     rejected,
+    rejection,
     reported,
     requests,
     rounding,
     sliding_window,
+    states,
     tightness,
     unification,
     watermark,
@@ -33,6 +36,9 @@ FAMILIES: tuple[Family, ...] = (
     Family("lookahead", "How much lookahead the cap of a window must pay for", lookahead.THEOREMS),
     Family("chunked_local", "What a chunk holds, and when that exceeds its cap", chunked_local.THEOREMS),
     Family("in_flight", "Chunks while batches are in flight", in_flight.THEOREMS),
+    Family("states", "States, encoder output and rings stay within their reservation", states.THEOREMS),
+    Family("aligned", "States at block boundaries, step by step", aligned.THEOREMS),
+    Family("rejection", "Rejected drafts leave a table of states longer than needed", rejection.THEOREMS),
     Family("attained", "No cap asks for more than one block too many", attained.THEOREMS),
     Family("rounding", "Two roundings of one length agree", rounding.THEOREMS),
     Family("gate", "The gate demands no more than boot reserves", gate.THEOREMS),

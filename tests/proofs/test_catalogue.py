@@ -45,6 +45,10 @@ ONE_OR_MORE = {
     "override",
     "shorter",
     "fitted",
+    "first",
+    "second",
+    "third",
+    "accepted",
 }
 """Variables that a premise keeps above zero wherever they occur."""
 
