@@ -238,9 +238,12 @@ def test_a_large_pool_is_counted_at_every_step_and_walked_now_and_then() -> None
         for engine in engines:
             spoil(engine)
         with pytest.raises(PairError) as error:
-            for _ in range(2 * WALKED_EVERY):
-                pair.do(Step())
+            step_on(pair)
         return error.value
+
+    def step_on(pair: Pair) -> None:
+        for _ in range(2 * WALKED_EVERY):
+            pair.do(Step())
 
     def lose(oracle: Oracle) -> None:
         oracle.scheduler.manager.coordinator.pool.free.pop()
