@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .arithmetic import Term, every, maximum, where
+from .arithmetic import Term, Truth, every, maximum, minimum, where
 from .attention import blocks_for
 from .states import MambaAlign
 
@@ -81,3 +81,21 @@ def new_blocks(copies: Copies, tokens: Term, cache: MambaAlign, floored: bool) -
     """
     missing = blocks_for(tokens, cache.block_size) - copies.covered
     return where(missing > 0, 1, 0 if floored else missing)
+
+
+def first_blocks(tokens: Term, hit: Term, evictable: Term, partial: Truth, cache: MambaAlign) -> Term:
+    """Count the blocks that a new request needs free for so many tokens, given the state that it takes over.
+
+    Source: vLLM `MambaManager.get_num_blocks_to_allocate` (0.33.0). Until 0.25.1 there are no partial hits; 0.28.0 and
+    0.30.0 charge one in full even where the request ends inside the block that is copied.
+
+    Args:
+        tokens: The tokens of the request.
+        hit: The blocks of tokens that the state taken over stands for.
+        evictable: One if nobody holds that state's block, else none.
+        partial: The state lies inside the last of those blocks, so that it is copied.
+        cache: The sizes.
+    """
+    copied = where(partial, 1, 0)
+    missing = maximum(0, blocks_for(tokens, cache.block_size) + cache.speculative - hit) + copied
+    return minimum(missing, 1 + cache.speculative + cache.checkpoint + copied) + evictable

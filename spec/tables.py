@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .arithmetic import Term, maximum, where
+from .arithmetic import Term, Truth, maximum, where
 from .attention import blocks_for
 from .states import CrossAttention, MambaNone
 
@@ -37,3 +37,18 @@ def missing(required: Term, table: Term, floored: bool) -> Term:
     Source: vLLM `SingleTypeKVCacheManager.get_num_blocks_to_allocate` (no floor in 0.11.0).
     """
     return maximum(0, required - table) if floored else required - table
+
+
+def after_hit(required: Term, hit: Term, evictable: Term, partial: Truth) -> Term:
+    """Count the blocks that a request needs free when it takes over the blocks of a prefix.
+
+    Source: vLLM `SingleTypeKVCacheManager.get_num_blocks_to_allocate`: blocks that nobody holds count as free and leave
+    the free list when they are taken over; a last block that is hit in part is copied (0.28.0 and later).
+
+    Args:
+        required: The entries that the table will have.
+        hit: The blocks that are taken over.
+        evictable: Those of them that nobody holds.
+        partial: The prefix ends inside the last of them.
+    """
+    return maximum(0, required - hit) + evictable + where(partial, 1, 0)

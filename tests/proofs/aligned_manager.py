@@ -51,6 +51,19 @@ def run(core: Core, case: dict[str, Any]) -> list[tuple[int, int]]:
     return [step(manager, *each) for each in case["steps"]]
 
 
+def hit(core: Core, case: dict[str, Any]) -> int:
+    """Ask what a new request needs that takes over blocks of a prefix, of which nobody holds the last."""
+    pool, manager = managers(core, case["block_size"], case["speculative"], 0)
+    last = pool.get_new_blocks(1)
+    pool.free_blocks(last)
+    blocks = [*[pool.null_block] * (case["blocks"] - 1), *last]
+    computed = {"total_computed_tokens": case["hit"], "num_local_computed_tokens": case["hit"]}
+    offered = {"num_tokens": case["tokens"], "num_tokens_main_model": case["tokens"], "prefill_end": case["tokens"]}
+    asked = {"request_id": "r", "new_computed_blocks": blocks, "apply_admission_cap": True, **computed, **offered}
+    return int(call(manager.get_num_blocks_to_allocate, asked))
+
+
 if __name__ == "__main__":
-    loaded = load_core(Path(sys.argv[1]), "vllm")
-    print(json.dumps([run(loaded, case) for case in json.load(sys.stdin)]))
+    loaded, asked = load_core(Path(sys.argv[1]), "vllm"), json.load(sys.stdin)
+    steps = [run(loaded, case) for case in asked["runs"]]
+    print(json.dumps({"runs": steps, "hits": [hit(loaded, case) for case in asked["hits"]]}))

@@ -19,6 +19,7 @@ from poolproof.spec.aligned import (
     advanced,
     checkpoint_taken,
     copies_held,
+    first_blocks,
     new_blocks,
     settled_but_drafts,
 )
@@ -67,16 +68,17 @@ def told(cache: MambaAlign, steps: list[Move], on_drafts: bool) -> Iterator[tupl
             return
 
 
-def asked(version: str, cases: list[dict[str, Any]]) -> list[list[list[int]]]:
-    """Take the steps of many cases on a release's own manager."""
+def asked(version: str, runs: list[dict[str, Any]], hits: list[dict[str, Any]]) -> dict[str, Any]:
+    """Take the steps of many cases on a release's own manager, and ask it about prefixes that are taken over."""
     done = subprocess.run(
         [sys.executable, str(DRIVER), str(released(version).root)],
-        input=json.dumps(cases),
+        input=json.dumps({"runs": runs, "hits": hits}),
         capture_output=True,
         text=True,
         check=True,
     )
-    return json.loads(done.stdout)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
 
 
 def case(cache: MambaAlign, steps: list[Move]) -> dict[str, Any]:
@@ -86,6 +88,32 @@ def case(cache: MambaAlign, steps: list[Move]) -> dict[str, Any]:
         "checkpoint": cache.checkpoint,
         "steps": [(each.computed, each.processed, each.tokens) for each in steps],
     }
+
+
+def prefixes(chance: random.Random, partial: bool) -> Iterator[dict[str, int]]:
+    """Draw prefixes that are taken over, some that end inside a block among them where that is asked for."""
+    for _ in range(100):
+        block_size = chance.randint(1, 8)
+        hit = chance.randint(1, 20) if partial else block_size * chance.randint(1, 5)
+        yield {
+            "block_size": block_size,
+            "speculative": chance.randint(0, 3),
+            "hit": hit,
+            "blocks": blocks_for_hit(hit, block_size),
+            "tokens": hit + chance.randint(1, 20),
+        }
+
+
+def blocks_for_hit(hit: int, block_size: int) -> int:
+    return -(-hit // block_size)
+
+
+def needed(prefix: dict[str, int]) -> int:
+    cache = MambaAlign(prefix["block_size"], prefix["speculative"])
+    partial = prefix["hit"] % prefix["block_size"] != 0
+    found = first_blocks(prefix["tokens"], prefix["blocks"], 1, partial, cache)
+    assert isinstance(found, int)
+    return found
 
 
 REFUTED_RUNS = {
@@ -103,13 +131,16 @@ def test_three_numbers_say_what_a_real_manager_holds_and_predicts(version: str) 
     caches = [MambaAlign(chance.randint(1, 8), chance.randint(0, 3)) for _ in range(150)]
     runs = [(cache, list(moves(chance, cache, 0 if on_drafts else chance.randint(0, 1)))) for cache in caches]
     runs.append(REFUTED_RUNS[on_drafts])
-    answers = asked(version, [case(*run) for run in runs])
+    hits = list(prefixes(chance, partial=version == "0.33.0"))
+    answer = asked(version, [case(*run) for run in runs], hits)
+    answers = answer["runs"]
     strays = 0
-    for (cache, steps), answer in zip(runs, answers, strict=True):
+    for (cache, steps), real in zip(runs, answers, strict=True):
         said = list(told(cache, steps, on_drafts))
-        assert [list(each[:2]) for each in said] == answer[: len(said)], (cache, steps)
+        assert [list(each[:2]) for each in said] == real[: len(said)], (cache, steps)
         strays += said[-1][2].stray
     assert strays > 1
+    assert answer["hits"] == [needed(each) for each in hits]
     assert answers[-1][-1][1] == runs[-1][0].bound(1, 1) + 1
 
 
