@@ -15,10 +15,12 @@ class Budget:
     Args:
         rlimit: The solver's resource count; the same on every machine.
         timeout_ms: The time, in milliseconds.
+        seed: What the solver's choices start from.
     """
 
     rlimit: int = 32_000_000
     timeout_ms: int = 20_000
+    seed: int = 0
 
     def rounds(self) -> Iterator[Budget]:
         """Split the budget into rounds, the last the whole: an easy way is found before a hard one is exhausted."""

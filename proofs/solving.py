@@ -79,6 +79,7 @@ def _ask_in(encoding: Encoding, question: Question, budget: Budget, context: z3.
     solver = z3.Solver(ctx=context)
     solver.set("timeout", budget.timeout_ms)
     solver.set("rlimit", budget.rlimit)
+    solver.set("random_seed", budget.seed)
     labels = _load(solver, encoding, question, context)
     before = _count(solver)
     found = solver.check()

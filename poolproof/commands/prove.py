@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from ..render import Format
 from ._implementation_proofs import judged, refuse
+from ._theorem_proofs import doubt_theorems, prove_theorems, write_smtlib
 
-if TYPE_CHECKING:
-    from ..proofs.budget import Budget
-    from ..proofs.outcome import Finding as ProofFinding
-    from ..proofs.outcome import Outcome
-    from ..render.records import Finding, TheoremOutcome
+
+class Trust(StrEnum):
+    """How much is doubted."""
+
+    USUAL = "usual"
+    FULL = "full"
+
 
 _DEFAULT_JOBS = min(2, os.cpu_count() or 1)
 
@@ -36,6 +41,11 @@ def run(
     block_size: Annotated[
         list[int] | None, typer.Option(min=1, help="With --impl: decide boot at this block size only (repeatable).")
     ] = None,
+    trust: Annotated[
+        Trust,
+        typer.Option(help="`full`: a second solver too, five seeds, every small case, and only needed hypotheses."),
+    ] = Trust.USUAL,
+    smtlib: Annotated[Path | None, typer.Option(help="Write every question as SMT-LIB into this directory.")] = None,
     form: Annotated[Format, typer.Option("--format", help="How to write the result.")] = Format.TEXT,
 ) -> int:
     """Prove the theorems for all values, refute the false variants, and show that neither is hollow.
@@ -44,10 +54,17 @@ def run(
     implementation's own code is executed on symbolic integers, and 0 means that every property is proved of it.
     """
     if impl is not None:
-        refuse({"--family": family, "--timeout": timeout, "--rlimit": rlimit}, "is about theorems", "leave it out")
+        ours = {"--family": family, "--timeout": timeout, "--rlimit": rlimit, "--smtlib": smtlib}
+        refuse({**ours, "--trust": trust is Trust.FULL}, "is about theorems", "leave it out")
         return _prove_implementation(impl, names or [], block_size or [], form)
     refuse({"--block-size": block_size}, "is about an implementation", "name one with --impl")
-    return _prove_theorems([*(names or []), *(family or [])], jobs, timeout, rlimit, form)
+    selected = [*(names or []), *(family or [])]
+    if smtlib is not None:
+        write_smtlib(selected, smtlib)
+    if trust is Trust.FULL:
+        refuse({"--timeout": timeout, "--rlimit": rlimit}, "has no effect with --trust full", "leave it out")
+        return doubt_theorems(selected, jobs, form)
+    return prove_theorems(selected, jobs, timeout, rlimit, form)
 
 
 def _prove_implementation(impl: str, properties: Sequence[str], block_sizes: Sequence[int], form: Format) -> int:
@@ -60,68 +77,3 @@ def _prove_implementation(impl: str, properties: Sequence[str], block_sizes: Seq
     show(report, form)
     note(f"{len(report.judgements)} judgements in {time.monotonic() - begun:.1f} s")
     return exit_code(judgement.verdict for judgement in report.judgements)
-
-
-def _prove_theorems(selected: Sequence[str], jobs: int, timeout: float | None, rlimit: int | None, form: Format) -> int:
-    from ..oracle.verdict import exit_code
-    from ..render.output import note, show
-    from ..render.records import ProveReport
-
-    begun = time.monotonic()
-    outcomes = _check_all(selected, jobs, _budget(timeout, rlimit))
-    show(ProveReport(tuple(map(_recorded, outcomes)), _replay(selected, timeout, rlimit)), form)
-    note(f"{len(outcomes)} theorems in {time.monotonic() - begun:.1f} s")
-    return exit_code(outcome.verdict for outcome in outcomes)
-
-
-def _budget(timeout: float | None, rlimit: int | None) -> Budget:
-    from ..proofs.budget import Budget
-
-    limits = {"timeout_ms": None if timeout is None else max(1, int(timeout * 1000)), "rlimit": rlimit}
-    return Budget(**{name: limit for name, limit in limits.items() if limit is not None})
-
-
-def _check_all(selected: Sequence[str], jobs: int, budget: Budget) -> list[Outcome]:
-    from ..proofs.registry import select
-    from ..proofs.runner import check_all
-    from ..render.output import progress
-
-    total, done = len(select(selected or None)), 0
-    with progress() as tell:
-
-        def ended(outcome: Outcome) -> None:
-            nonlocal done
-            done += 1
-            tell(outcome.theorem, done, total)
-
-        return list(check_all(selected or None, jobs=min(jobs, total), budget=budget, progress=ended))
-
-
-def _recorded(outcome: Outcome) -> TheoremOutcome:
-    from ..proofs.registry import find
-    from ..render.records import TheoremOutcome
-
-    theorem = find(outcome.theorem)
-    return TheoremOutcome(
-        name=theorem.name,
-        family=theorem.family,
-        sentence=theorem.sentence,
-        expected=outcome.expected.value,
-        verdict=outcome.verdict,
-        claim=outcome.claim,
-        covers=_findings(outcome.covers),
-        mutants=_findings(outcome.mutants),
-        cost=outcome.cost,
-    )
-
-
-def _findings(found: Iterable[ProofFinding]) -> tuple[Finding, ...]:
-    from ..render.records import Finding
-
-    return tuple(Finding(each.text, each.verdict) for each in found)
-
-
-def _replay(selected: Sequence[str], timeout: float | None, rlimit: int | None) -> str:
-    options = {"--timeout": timeout, "--rlimit": rlimit}
-    given = [f"{name} {value}" for name, value in options.items() if value is not None]
-    return " ".join(["poolproof prove", *selected, *given])

@@ -10,6 +10,7 @@ from ..spec import Lengths
 from .implementation_records import ImplementationReport
 from .matrix_records import MatrixReport
 from .run_records import DiffReport, ExploreReport, ReplayReport
+from .trust_records import TrustReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +255,7 @@ Report: TypeAlias = (
     | ProveReport
     | ImplementationReport
     | MatrixReport
+    | TrustReport
     | TheoremList
     | TheoremExplanation
     | DiffReport

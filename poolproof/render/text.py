@@ -29,6 +29,8 @@ from .records import (
 from .run_records import DiffReport, ExploreReport, ReplayReport
 from .run_text import run_text
 from .style import columns, reason_of, verdict_word, witness_lines
+from .trust_records import TrustReport
+from .trust_text import trust_text
 
 
 def to_text(report: Report) -> Iterator[RenderableType]:
@@ -42,6 +44,8 @@ def to_text(report: Report) -> Iterator[RenderableType]:
             yield from implementation_text(report)
         case MatrixReport():
             yield from matrix_text(report)
+        case TrustReport():
+            yield from trust_text(report)
         case TheoremList():
             yield from _list(report)
         case TheoremExplanation():
