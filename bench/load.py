@@ -16,11 +16,10 @@ from rich.console import Console
 from rich.table import Table
 
 from poolproof.forks import Implementation, resolve
+from poolproof.forks.releases import RELEASES
 from poolproof.oracle.engine import Submission
 from poolproof.oracle.trace import Scenario, Submit
 from poolproof.spec import Deployment, FullAttention, Group, SlidingWindow
-
-RELEASES = ("0.11.0", "0.19.1", "0.20.2", "0.21.0", "0.22.1", "0.25.1", "0.28.0", "0.30.0", "0.33.0")
 
 GROUPS = Group(FullAttention(16)), Group(SlidingWindow(16, 32))
 ONE = Deployment(GROUPS, max_model_len=512, max_num_batched_tokens=64, blocks=64)
@@ -40,7 +39,7 @@ def main(
         for column in ("release", "first fetch", "cached fetch", "load", "boot and one prompt", "request-steps/s"):
             table.add_column(column, justify="right")
         for version in versions or RELEASES:
-            table.add_row(version, *_measured(f"vllm=={version}", repeat, empty=not keep))
+            table.add_row(version, *_measured(RELEASES.get(version, f"vllm=={version}"), repeat, empty=not keep))
         Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 

