@@ -37,6 +37,24 @@ def check(theorem: Theorem, budget: Budget | None = None) -> Outcome:
     return _Check(theorem, budget or Budget()).outcome()
 
 
+def decide(theorem: Theorem, budget: Budget | None = None) -> Verdict:
+    """Prove a claim or find its smallest counterexample, whatever is recorded of it; a cover out of reach is vacuous.
+
+    Raises:
+        UnfaithfulError: The solver's case does not replay on plain integers.
+    """
+    checking = _Check(theorem, budget or Budget())
+    covers = [checking.cover(cover) for cover in theorem.covers]
+    return next((verdict for verdict in covers if not isinstance(verdict, Holds)), None) or checking.claim()
+
+
+def formula(theorem: Theorem) -> str:
+    """Write what a theorem comes to for the solver: two that say the same are decided once."""
+    checking = _Check(theorem, Budget())
+    terms = [*checking.plain.conditions, _term(theorem.claim.holds(checking.at))]
+    return "\n".join(term.sexpr() for term in terms)
+
+
 def _refuse_untested(theorem: Theorem) -> None:
     if not theorem.covers:
         raise UsageError("covers", theorem.name, "nothing shows that the theorem is about anything", "add a cover")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..render import MatrixFormat
+from ._implementation_proofs import refuse
 
 if TYPE_CHECKING:
     from ..forks import Source
@@ -22,12 +23,14 @@ _DEFAULT_JOBS = min(2, os.cpu_count() or 1)
 
 def run(
     specs: Annotated[
-        list[str] | None, typer.Argument(help="Implementations: releases, wheels, checkouts; nine releases by default.")
+        list[str] | None,
+        typer.Argument(help="Releases, wheels, checkouts (nine releases by default); with --designs, designs (all)."),
     ] = None,
     block_size: Annotated[
         list[int] | None, typer.Option(min=1, help="The block sizes at which boot is decided (repeatable).")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Implementations to judge at once.")] = _DEFAULT_JOBS,
+    designs: Annotated[bool, typer.Option("--designs", help="Judge designs, by their formulas, instead.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Columns to judge at once.")] = _DEFAULT_JOBS,
     cache: Annotated[bool, typer.Option(help="Keep results between runs; never done where CI is set.")] = True,
     output: Annotated[Path | None, typer.Option(help="Write into this file.")] = None,
     form: Annotated[MatrixFormat, typer.Option("--format", help="How to write the matrix.")] = MatrixFormat.TEXT,
@@ -42,9 +45,13 @@ def run(
 
     begun = time.monotonic()
     with progress() as tell:
-        report = _judged(specs or list(RELEASES.values()), block_size or [16], jobs, cache, tell)
+        if designs:
+            refuse({"--block-size": block_size}, "is about implementations", "leave it out")
+            report = _designs(specs or [], jobs, tell)
+        else:
+            report = _judged(specs or list(RELEASES.values()), block_size or [16], jobs, cache, tell)
     _write(report, form, output)
-    note(f"{len(report.columns)} implementations in {time.monotonic() - begun:.1f} s")
+    note(f"{len(report.columns)} columns in {time.monotonic() - begun:.1f} s")
     return exit_code(report.verdicts())
 
 
@@ -68,6 +75,12 @@ def _judged(specs: Sequence[str], block_sizes: Sequence[int], jobs: int, cache: 
     sizes = ", ".join(map(str, block_sizes))
     title = f"{len(judged)} implementations; boot decided at block size {sizes}, everything else at any"
     return MatrixReport(title, judged, _replay(specs, block_sizes))
+
+
+def _designs(names: Sequence[str], jobs: int, tell: Progress) -> MatrixReport:
+    from ._design_columns import designs_report
+
+    return designs_report(names, jobs, tell)
 
 
 def _replay(specs: Sequence[str], block_sizes: Sequence[int]) -> str:

@@ -139,3 +139,19 @@ def test_releases_side_by_side(
 
 def _kinds(column: dict[str, Any]) -> dict[str, str]:
     return {f"{cell['row']['name']}, {cell['row']['setting']}": cell["verdict"]["kind"] for cell in column["cells"]}
+
+
+def test_designs_side_by_side(command: Command) -> None:
+    result = command("matrix", "--designs", "vllm-0.28", "sound", "--jobs", "1")
+    assert result.code == 1
+    assert result.headline == "REFUTED  2 designs, every size symbolic"
+    assert (
+        "block_size = 1, max_num_batched_tokens = 1, max_model_len = 1, lookahead = 0, tokens = 1, blocks = 1"
+        in result.out
+    )
+
+
+@pytest.mark.parametrize("words", [("--designs", "no-such-design"), ("--designs", "--block-size", "16"), ("nowhere",)])
+def test_words_that_do_not_go_together_are_one_line(command: Command, words: tuple[str, ...]) -> None:
+    result = command("matrix", *words)
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
