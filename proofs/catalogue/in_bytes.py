@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ...spec.arithmetic import Term, Truth, every
+from ...spec.arithmetic import Term, Truth, every, fdiv
+from ...spec.deployment import Deployment
 from ...spec.design import SOUND, VLLM_011, VLLM_019, VLLM_028, Design
 from ...spec.fitting import fits
 from ...spec.layers import Layer, StateStorage
@@ -31,6 +32,7 @@ from .common import (
     MAX_NUM_BATCHED_TOKENS,
     WINDOW,
     deployed,
+    deployment,
     full,
     window,
 )
@@ -58,6 +60,15 @@ def _groups(at: Point) -> tuple[LayerGroup, ...]:
     return alike(("0", "1"), Layer(full(at), stored)), alike(("2",), Layer(window(at), stored))
 
 
+def _alone(at: Point) -> Deployment:
+    """Deploy full attention alone; the budget, which it does not read, is one whole sequence."""
+    return deployment(at.but(max_num_batched_tokens=at.max_model_len), full(at))
+
+
+def _one_layer(at: Point) -> tuple[LayerGroup, ...]:
+    return (alike(("0",), Layer(full(at), _stored(at.page))),)
+
+
 def _given(at: Point, available: Term, design: Design) -> Term:
     return blocks_from(available, block_bytes(_groups(at), design))
 
@@ -73,24 +84,17 @@ def _same(left: Truth, right: Truth) -> Truth:
 def _agree(bytes_design: Design, blocks_design: Design, more: int = 0) -> Statement:
     """State that memory passes the check in bytes exactly where the blocks that it gives pass the check in blocks."""
 
+    def blocks(at: Point) -> Term:
+        return blocks_from(at.available, block_bytes(_one_layer(at), bytes_design))
+
     def holds(at: Point) -> Truth:
-        blocks = _given(at, at.available, bytes_design)
-        in_bytes = fits(at.available, _groups(at), _SETTING(at), bytes_design)
-        return _same(in_bytes, boot_accepts(blocks + more, _SETTING(at), blocks_design))
+        in_bytes = fits(at.available, _one_layer(at), _alone(at), bytes_design)
+        return _same(in_bytes, boot_accepts(blocks(at) + more, _alone(at), blocks_design))
 
-    return Statement("the check in bytes passes <=> the check in blocks does", holds, (_BLOCKS,))
+    return Statement("the check in bytes passes <=> the check in blocks does", holds, (Quantity("blocks", blocks),))
 
 
-_TIGHT = Statement(
-    "a block less is refused",
-    lambda at: every(
-        [
-            fits(at.available, _groups(at), _SETTING(at), SOUND),
-            _given(at, at.available, SOUND) * at.page * 2 == at.available,
-            at.page >= 2,
-        ]
-    ),
-)
+_ONE_PAGE = (BLOCK_SIZE, MAX_MODEL_LEN, _PAGE, _AVAILABLE)
 _REFUSED = Statement("the memory is refused", lambda at: at.available < at.page)
 
 
@@ -99,10 +103,21 @@ def _checks(name: str, sentence: str, design: Design, other: Design) -> Theorem:
         name=name,
         sentence=sentence,
         family=FAMILY,
-        variables=(*_SIZES, _AVAILABLE),
-        premises=_PREMISES,
+        variables=_ONE_PAGE,
+        premises=(legal_deployment(_alone), _PAGED),
         claim=_agree(design, design),
-        covers=(_TIGHT, _REFUSED),
+        covers=(
+            _REFUSED,
+            Statement(
+                "memory that is no whole number of blocks passes",
+                lambda at: every(
+                    [
+                        fits(at.available, _one_layer(at), _alone(at), design),
+                        fdiv(at.available, at.page) * at.page < at.available,
+                    ]
+                ),
+            ),
+        ),
         mutants=(
             variant("one check counts the null block and the other does not", _agree(design, other)),
             variant("memory that gives a block less passes", _agree(design, design, more=1)),
@@ -177,15 +192,8 @@ OVERRIDE_UNCHECKED = Theorem(
 )
 
 
-_ALONE = deployed(full)
-
-
-def _one_layer(at: Point) -> tuple[LayerGroup, ...]:
-    return (alike(("0",), Layer(full(at), _stored(at.page))),)
-
-
 def _passes(at: Point, available: Term) -> Truth:
-    return fits(available, _one_layer(at), _ALONE(at), SOUND)
+    return fits(available, _one_layer(at), _alone(at), SOUND)
 
 
 def _both_pass(at: Point) -> Truth:
@@ -200,7 +208,7 @@ def _pool(at: Point) -> Term:
 def _workers(passes: Callable[[Point], Truth]) -> Statement:
     return Statement(
         "every worker passes => the smallest pool does",
-        lambda at: implies(passes(at), boot_accepts(_pool(at), _ALONE(at), SOUND)),
+        lambda at: implies(passes(at), boot_accepts(_pool(at), _alone(at), SOUND)),
         (Quantity("blocks", _pool),),
     )
 
@@ -209,8 +217,8 @@ WORKERS = Theorem(
     name="pool_of_the_worker_with_least_memory_passes",
     sentence="Where the memory of every worker passes, so does the pool of the one that gives fewest blocks.",
     family=FAMILY,
-    variables=(BLOCK_SIZE, MAX_NUM_BATCHED_TOKENS, MAX_MODEL_LEN, _PAGE, _AVAILABLE, _OTHER_AVAILABLE),
-    premises=(legal_deployment(_ALONE), _PAGED),
+    variables=(*_ONE_PAGE, _OTHER_AVAILABLE),
+    premises=(legal_deployment(_alone), _PAGED),
     claim=_workers(_both_pass),
     covers=(Statement("the workers differ", lambda at: every([_both_pass(at), at.available < at.other_available])),),
     mutants=(variant("one worker passes", _workers(lambda at: _passes(at, at.available))),),

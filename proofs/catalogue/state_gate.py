@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ...spec.aligned import first_blocks
-from ...spec.arithmetic import Term
+from ...spec.arithmetic import Term, minimum
 from ...spec.attention import Attention, blocks_for
 from ...spec.design import SOUND, VLLM_011, VLLM_021, VLLM_022, Design
 from ...spec.sizing import group_requirement
@@ -67,7 +67,7 @@ def _ring(at: Point) -> CircularBuffer:
 
 _FULL_LENGTH = Statement("the request is of full length", lambda at: at.tokens == at.max_model_len)
 _DRAFTS = Statement("states are speculated", lambda at: at.speculative >= 2)
-_STATE_GATE = Quantity("gate", lambda at: state_table(_none(at), at.tokens))
+_STATE_GATE = Quantity("gate", lambda at: state_table(_none(at), minimum(at.tokens, at.max_model_len)))
 _FIRST = Quantity("gate", lambda at: first_blocks(at.tokens, 0, 0, False, _align(at)))
 _PER_BLOCK = Quantity("gate", lambda at: blocks_for(at.max_model_len, at.block_size))
 _RING = Quantity("gate", lambda _: ring_taken(0))

@@ -9,7 +9,7 @@ from ...spec.arithmetic import Term, Truth, every
 from ...spec.attention import FullAttention
 from ...spec.design import VLLM_028
 from ...spec.fitting import fits
-from ...spec.layers import Layer, Storage, resized
+from ...spec.layers import Layer, StateStorage
 from ...spec.memory import block_bytes, blocks_from
 from ...spec.shared import LayerGroup, alike
 from ...spec.sizing import boot_accepts
@@ -24,28 +24,33 @@ from ..theorem import (
     implies,
     variant,
 )
-from .common import BLOCK_SIZE, MAX_MODEL_LEN, deployed, full
+from .common import BLOCK_SIZE, MAX_MODEL_LEN, deployment
 
 FAMILY = "unification"
 
 _RATIO = Variable("ratio", "blocks", "the blocks of the smaller size that make up a unified one")
+_PAGE = Variable("page", "bytes", "what a layer stores in one block of the smaller size")
 _AVAILABLE = Variable("available", "bytes", "what a worker can give to the cache")
 
 Groups: TypeAlias = Callable[[Point], tuple[LayerGroup, ...]]
 """The groups of layers of a theorem, at a point."""
 
 
-def _narrow(at: Point) -> Layer:
-    """Describe a full-attention layer before its page is unified: a byte for the key and one for the value."""
-    return Layer(FullAttention(at.block_size), Storage(1, 1, 1, "uint8"))
+def _small(at: Point) -> FullAttention:
+    return FullAttention(at.block_size)
+
+
+def _large(at: Point) -> FullAttention:
+    """Make one block of several, as `resized` does to layers whose pages are too small."""
+    return FullAttention(at.block_size * at.ratio)
 
 
 def _before(at: Point) -> tuple[LayerGroup, ...]:
-    return (alike(("0",), _narrow(at)),)
+    return (alike(("0",), Layer(_small(at), StateStorage(((at.page, "uint8"),)))),)
 
 
 def _after(at: Point) -> tuple[LayerGroup, ...]:
-    return (alike(("0",), resized(_narrow(at), at.block_size * at.ratio)),)
+    return (alike(("0",), Layer(_large(at), StateStorage(((at.page * at.ratio, "uint8"),)))),)
 
 
 def _given(at: Point) -> Term:
@@ -57,24 +62,18 @@ def _unified(checked: Groups) -> Statement:
 
     def holds(at: Point) -> Truth:
         whole = at.but(max_num_batched_tokens=at.max_model_len)
-        fine, unified = (
-            deployed(full)(whole),
-            deployed(lambda at: full(at.but(block_size=at.block_size * at.ratio)))(whole),
-        )
-        setting = unified if checked is _after else fine
-        passes = fits(at.available, checked(at), setting, VLLM_028)
-        return implies(passes, boot_accepts(_given(at), unified, VLLM_028))
+        passes = fits(at.available, checked(at), deployment(whole), VLLM_028)
+        return implies(passes, boot_accepts(_given(at), deployment(whole, _large(at)), VLLM_028))
 
-    blocks = Quantity("blocks", _given)
-    return Statement("the check passes => enough unified blocks", holds, (blocks,))
+    return Statement("the check passes => enough unified blocks", holds, (Quantity("blocks", _given),))
 
 
-_UNIFIED_VARIABLES = (BLOCK_SIZE, _RATIO, MAX_MODEL_LEN, _AVAILABLE)
+_UNIFIED_VARIABLES = (BLOCK_SIZE, _PAGE, _RATIO, MAX_MODEL_LEN, _AVAILABLE)
 _RATIOS = given(
-    "block_size, ratio and max_model_len are 1 or more",
-    lambda at: every([at.block_size >= 1, at.ratio >= 1, at.max_model_len >= 1]),
+    "block_size, page, ratio and max_model_len are 1 or more",
+    lambda at: every([at.block_size >= 1, at.page >= 1, at.ratio >= 1, at.max_model_len >= 1]),
 )
-_SEVERAL = Statement("several blocks make up one", lambda at: every([at.ratio >= 2, at.available >= 2 * at.block_size]))
+_SEVERAL = Statement("several blocks make up one", lambda at: every([at.ratio >= 2, at.available >= 2 * at.page]))
 
 UNIFIED = Theorem(
     name="check_on_unified_pages_covers_the_unified_pool",
