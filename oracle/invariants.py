@@ -195,7 +195,8 @@ def promised(design: Design, deployment: Deployment) -> dict[str, Check]:
         broken |= {"window_intact", "prediction_covers_allocation"}
     unpaid = deployment.lookahead > 1 and not design.lookahead_budget
     crowded = in_flight and design.freeing is Freeing.PROCESSED and not design.in_flight_budget
-    if unpaid or crowded or not all(_aligned(cache) for cache in deployment.caches()):
+    ahead = deployment.lookahead > 0
+    if unpaid or crowded or not all(_aligned(cache, ahead=ahead) for cache in deployment.caches()):
         broken.add("peak_within_cap")
     return {name: check for name, check in STEP_CHECKS.items() if name not in broken}
 
@@ -208,10 +209,10 @@ def first_fault(turn: Turn, checks: dict[str, Check]) -> tuple[str, str] | None:
     return None
 
 
-def _aligned(cache: object) -> bool:
-    """Say whether a chunk's bound holds: the block size divides the chunk, or is 2; other kinds always."""
+def _aligned(cache: object, *, ahead: bool) -> bool:
+    """Say whether a chunk's bound holds: the block size divides the chunk, or is 2 without lookahead; others always."""
     chunk, block = getattr(cache, "chunk", 0), getattr(cache, "block_size", 1)
-    return bool(chunk % block == 0 or block == 2)
+    return bool(chunk % block == 0 or (block == 2 and not ahead))
 
 
 def _only_recycled(before: tuple[tuple[int, ...], ...], after: tuple[tuple[int, ...], ...]) -> bool:

@@ -124,7 +124,7 @@ class ChunkedLocal:
     """Keep the tokens of the current chunk.
 
     Source: vLLM `ChunkedLocalAttentionSpec` and `ChunkedLocalAttentionManager.get_num_skipped_tokens`. Its bound has
-    no block for misalignment, which is right only where the block size divides the chunk, or is 2.
+    no block for misalignment, which is right only where the block size divides the chunk, or is 2 without lookahead.
     """
 
     kind: ClassVar[str] = "chunked_local"

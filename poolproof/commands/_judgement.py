@@ -144,7 +144,8 @@ def _why_excess(case: Case, excess: Excess) -> str:
     step = f"after {excess.computed} tokens a step of {excess.scheduled} leads there"
     cache = case.deployment.groups[excess.group].cache
     if isinstance(cache, ChunkedLocal) and _misaligned(cache):
-        condition = "the count is right only where the block size divides the chunk, or is 2"
+        without = "" if case.deployment.lookahead else ", or is 2"
+        condition = f"the count is right only where the block size divides the chunk{without}"
         return f"{condition} (here {cache.block_size} and {cache.chunk}); {step}"
     return f"lookahead of {excess.lookahead} slots takes blocks that the count leaves out; {step}"
 

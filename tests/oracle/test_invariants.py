@@ -225,6 +225,9 @@ def test_what_a_design_does_not_promise_is_named() -> None:
     assert "prediction_covers_allocation" not in promised(named("vllm-0.11"), MIXED)
     misaligned = replace(MIXED, groups=(Group(ChunkedLocal(3, 4)),))
     assert "peak_within_cap" not in promised(SOUND, misaligned)
+    in_blocks_of_two = replace(MIXED, groups=(Group(ChunkedLocal(2, 1)),))
+    assert "peak_within_cap" in promised(SOUND, in_blocks_of_two)
+    assert "peak_within_cap" not in promised(SOUND, replace(in_blocks_of_two, lookahead=1))
 
 
 def test_a_large_pool_is_counted_at_every_step_and_walked_now_and_then() -> None:
