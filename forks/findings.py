@@ -110,16 +110,21 @@ def boot_path(core: Core) -> tuple[str, ...]:
 
 def assumed(core: Core, runner: int) -> Mapping[str, str]:
     """List what an engine would ask its environment, and what was answered."""
-    chosen = {
+    answers = chosen(runner)
+    layouts = core.find("v1.kv_cache_layout:KVCacheLayout")
+    if layouts is not None:
+        answers["KV cache layout"] = next(iter(layouts)).name
+    return answers
+
+
+def chosen(runner: int = 1) -> dict[str, str]:
+    """List what is answered alike for every fork."""
+    return {
         "model": "decoder-only text model, no other modality",
         "model runner": f"generation {runner}",
         "scheduling": "1 batch in flight: Scheduler; 2: AsyncScheduler; more: Scheduler with as many pipeline stages",
         "lookahead": "a drafter of the eagle kind; multi-module MTP where a window retains extra tokens",
     }
-    layouts = core.find("v1.kv_cache_layout:KVCacheLayout")
-    if layouts is not None:
-        chosen["KV cache layout"] = next(iter(layouts)).name
-    return chosen
 
 
 def _relative(core: Core, function: Any) -> str:

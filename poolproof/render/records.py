@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from ..oracle.verdict import Verdict
 from ..spec import Lengths
+from .audit_records import AuditReport
 from .implementation_records import ImplementationReport
 from .matrix_records import MatrixReport
 from .run_records import DiffReport, ExploreReport, ReplayReport
@@ -256,6 +257,7 @@ Report: TypeAlias = (
     | ImplementationReport
     | MatrixReport
     | TrustReport
+    | AuditReport
     | TheoremList
     | TheoremExplanation
     | DiffReport

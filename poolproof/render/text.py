@@ -11,6 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..oracle.verdict import Holds, Proved, Refuted, Verdict
+from .audit_records import AuditReport
+from .audit_text import audit_text
 from .check_text import check_text
 from .implementation_records import ImplementationReport
 from .implementation_text import implementation_text
@@ -46,6 +48,8 @@ def to_text(report: Report) -> Iterator[RenderableType]:
             yield from matrix_text(report)
         case TrustReport():
             yield from trust_text(report)
+        case AuditReport():
+            yield from audit_text(report)
         case TheoremList():
             yield from _list(report)
         case TheoremExplanation():

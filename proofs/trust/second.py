@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
+from itertools import product
 from typing import Any
 
 from ...spec.errors import UnsupportedError
 from ..solving import Answer, Question, Reply
 from .smtlib import exact, linear, with_lemmas
 
-RLIMIT = 1_000_000
-"""How much one script may take, in cvc5's resource count."""
+RLIMITS = (200_000, 1_000_000)
+"""How much one script may take, in cvc5's resource count: little at first, so that an easy way is found early."""
 
 _VALUE = re.compile(r"\(([^\s()]+) (\d+)\)")
 
@@ -23,25 +25,27 @@ def ask_second(question: Question) -> Reply:
         UnsupportedError: cvc5 is not installed.
     """
     reply = Reply(Answer.UNKNOWN, 0)
-    for write, lossless in _scripts():
-        reply = _run(write(question), question.variables)
+    for limit, (write, lossless) in product(RLIMITS, _SCRIPTS):
+        reply = _run(write(question), question.variables, limit)
         if reply.answer is Answer.UNSATISFIABLE or (lossless and reply.answer is Answer.SATISFIABLE):
             return reply
     return Reply(Answer.UNKNOWN, 0, reason=reply.reason or "only relaxed questions were answered")
 
 
-def _scripts() -> Iterator[tuple[Callable[[Question], str], bool]]:
-    yield lambda question: linear(question, of_three=False), False
-    yield lambda question: linear(question, of_three=True), False
-    yield lambda question: with_lemmas(question, of_three=False), True
-    yield exact, True
-    yield lambda question: with_lemmas(question, of_three=True), True
+_SCRIPTS: tuple[tuple[Callable[[Question], str], bool], ...] = (
+    (partial(linear, of_three=False), False),
+    (partial(linear, of_three=True), False),
+    (partial(with_lemmas, of_three=False), True),
+    (exact, True),
+    (partial(with_lemmas, of_three=True), True),
+)
+"""How a question is written, and whether that loses none of its cases and adds none."""
 
 
-def _run(script: str, variables: tuple[str, ...]) -> Reply:
+def _run(script: str, variables: tuple[str, ...], limit: int) -> Reply:
     cvc5 = _solver()
     solver = cvc5.Solver()
-    solver.setOption("rlimit-per", str(RLIMIT))
+    solver.setOption("rlimit-per", str(limit))
     solver.setOption("produce-models", "true")
     parser = cvc5.InputParser(solver)
     answer = _said(_perform(cvc5, solver, parser, script))

@@ -147,7 +147,7 @@ def test_the_second_solver_proves_refutes_and_shows_a_case() -> None:
 
 
 def test_the_second_solver_gives_up_rather_than_guess(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("poolproof.proofs.trust.second.RLIMIT", 1)
+    monkeypatch.setattr("poolproof.proofs.trust.second.RLIMITS", (1,))
     x, y, z = z3.Ints("x y z")
     hard = Question(("x", "y", "z"), conditions=(x * x * x + y * y * y + z * z * z == 114, x > 2, y > 2, z > 2))
     assert ask_second(hard).answer is Answer.UNKNOWN
