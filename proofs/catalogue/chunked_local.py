@@ -25,6 +25,7 @@ from .common import (
     BLOCK_SIZE,
     CHUNK,
     COMPUTED,
+    LOOKAHEAD,
     MAX_MODEL_LEN,
     MAX_NUM_BATCHED_TOKENS,
     SCHEDULED,
@@ -130,6 +131,23 @@ BLOCK_OF_TWO = Theorem(
 )
 
 
+BLOCK_OF_TWO_AHEAD = Theorem(
+    name="any_chunk_in_blocks_of_two_stays_within_cap_with_one_lookahead_token",
+    sentence="With a block size of 2, every chunk stays within its cap, one lookahead token included.",
+    family=FAMILY,
+    variables=(*_VARIABLES, LOOKAHEAD),
+    premises=(
+        *_PREMISES,
+        given("block_size = 2", lambda at: at.block_size == 2),
+        given("lookahead = 1", lambda at: at.lookahead == 1),
+    ),
+    claim=_within_cap(),
+    covers=(_CHUNK_IS_OVER,),
+    expected=Expectation.REFUTED,
+    least_sum=10,
+)
+
+
 def _left_over(at: Point) -> Term:
     """Count the tokens of one chunk that make up no whole block."""
     return at.chunk - fdiv(at.chunk, at.block_size) * at.block_size
@@ -186,6 +204,14 @@ MISALIGNED_BY_ONE = _misaligned(
     given("block_size >= 3", lambda at: at.block_size >= 3),
 )
 
-THEOREMS = (ANY_CHUNK, WHOLE_BLOCKS, SPARE_BLOCK, BLOCK_OF_TWO, MISALIGNED_BY_MORE, MISALIGNED_BY_ONE)
-"""Together the last four are exact: a chunk stays within its cap where the block size divides it or is 2, and only
-there."""
+THEOREMS = (
+    ANY_CHUNK,
+    WHOLE_BLOCKS,
+    SPARE_BLOCK,
+    BLOCK_OF_TWO,
+    BLOCK_OF_TWO_AHEAD,
+    MISALIGNED_BY_MORE,
+    MISALIGNED_BY_ONE,
+)
+"""Without lookahead, whole blocks, blocks of two and the misaligned are exact: a chunk stays within its cap where the
+block size divides it or is 2, and only there."""
