@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
+from ..oracle.verdict import Refuted
 from ..render.output import Progress
 from ..render.records import BootLine, CheckReport
 from ..spec import SOUND, Deployment, UnsupportedError, named, reported_concurrency
@@ -10,14 +14,22 @@ from ._deployment_flags import as_flags
 from ._engines import Engine, implementation_engine, oracle_engine, run_boundary
 from ._formulas import admission_lines, boot_lines, describe
 from ._judgement import Evidence, judge, ranges
+from ._repairs import repairs
+
+Trial: TypeAlias = Callable[[Case], tuple[list[Engine], BootLine | None]]
+"""Makes engines ready for a case, and asks the implementation's boot about it where there is one."""
 
 
 def checked(deployment: Deployment, design: str | None, impl: str | None, tell: Progress) -> tuple[CheckReport, Case]:
     """Check a deployment against a design, and beside it on an implementation where one is named."""
     if impl is None:
         case = case_of(deployment, SOUND if design is None else named(design))
-        return _report(case, [], (), None, _asked(design)), case
+        return _report(case, _formulas_alone, (), _asked(design)), case
     return _with_implementation(deployment, design, impl, tell)
+
+
+def _formulas_alone(_: Case) -> tuple[list[Engine], BootLine | None]:
+    return [], None
 
 
 def _with_implementation(
@@ -31,43 +43,52 @@ def _with_implementation(
     with Implementation(impl, on_progress=tell) as implementation:
         findings = implementation.findings()
         predicting = asked or design_of(implementation, findings)
-        case = case_of(deployment, predicting)
-        tell(f"booting {impl}")
-        boot = boot_line(implementation, impl, case)
-        tell(f"running {impl}")
-        engines = [implementation_engine(implementation, case.deployment, impl)] if boot.accepts else []
+
+        def trial(case: Case) -> tuple[list[Engine], BootLine | None]:
+            tell(f"running {impl}")
+            boot = boot_line(implementation, impl, case)
+            return [implementation_engine(implementation, case.deployment, impl)] if boot.accepts else [], boot
+
         found = told(findings, predicting, explicit=asked is not None)
-        return _report(case, engines, found, boot, f"{_asked(design)} --impl {impl}"), case
+        case = case_of(deployment, predicting)
+        return _report(case, trial, found, f"{_asked(design)} --impl {impl}"), case
 
 
-def _report(
-    case: Case, engines: list[Engine], findings: tuple[tuple[str, str], ...], boot: BootLine | None, options: str
-) -> CheckReport:
-    oracle, left_out = _oracle(case)
-    runs = run_boundary(case, [*oracle, *engines])
-    admission = admission_lines(_deciding_prompt(case), case.deployment, case.design)
-    boots = (_design_boot(case), *([] if boot is None else [boot]))
-    judgement = judge(Evidence(case, admission, boots, runs))
+def _report(case: Case, trial: Trial, findings: tuple[tuple[str, str], ...], options: str) -> CheckReport:
+    evidence, left_out = _evidence(case, trial)
+    judgement = judge(evidence)
+    refuted = isinstance(judgement.verdict, Refuted)
     return CheckReport(
         verdict=judgement.verdict,
         headline=judgement.headline,
         why=judgement.why,
         design=case.design.name,
-        implementation=None if boot is None else boot.engine,
+        implementation=evidence.implementation,
         blocks=case.blocks,
         usable=case.usable,
         pool=case.pool,
         boot=boot_lines(case.deployment, case.design),
-        admission=admission,
+        admission=evidence.admission,
         concurrency=round(reported_concurrency(case.blocks, case.deployment, case.design), 3),
-        boots=boots,
+        boots=tuple(evidence.boots),
         unserved=ranges(case),
-        runs=runs,
+        runs=tuple(evidence.runs),
         growth=case.growth(),
         findings=findings,
+        repairs=tuple(repairs(case, lambda changed: judge(_evidence(changed, trial)[0]), options)) if refuted else (),
         scope=(*_scope(case), *left_out),
         replay=f"poolproof check {as_flags(case.deployment)}{options}",
     )
+
+
+def _evidence(case: Case, trial: Trial) -> tuple[Evidence, tuple[str, ...]]:
+    """Gather what a verdict rests on, and say what was left out."""
+    oracle, left_out = _oracle(case)
+    engines, boot = trial(case)
+    runs = run_boundary(case, [*oracle, *engines])
+    admission = admission_lines(_deciding_prompt(case), case.deployment, case.design)
+    boots = (_design_boot(case), *([] if boot is None else [boot]))
+    return Evidence(case, admission, boots, runs), left_out
 
 
 def _asked(design: str | None) -> str:

@@ -41,6 +41,11 @@ class Evidence:
     runs: Sequence[Run]
 
     @property
+    def implementation(self) -> str | None:
+        """Name the implementation, where there is one."""
+        return self.boots[-1].engine if len(self.boots) > 1 else None
+
+    @property
     def tested(self) -> str:
         """Name who is judged: the implementation where there is one, the design otherwise."""
         return self.boots[-1].engine

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from ..oracle.verdict import Refuted
 from .records import CheckReport, Observation, Requirement, Run
-from .style import columns, headline_word, labelled
+from .style import columns, headline_word, labelled, verdict_word
 
 
 def check_text(report: CheckReport) -> Iterator[RenderableType]:
@@ -24,6 +24,7 @@ def check_text(report: CheckReport) -> Iterator[RenderableType]:
         yield from _requirement(requirement)
     yield ""
     yield from _unserved(report)
+    yield from _repairs(report)
     yield from _runs(report)
     yield from _notes(report)
 
@@ -63,6 +64,12 @@ def _unserved(report: CheckReport) -> Iterator[str]:
         lengths = f"{part.lengths.first} to {part.lengths.last} tokens"
         yield labelled("prompts", f"{supposing}{lengths}: [red]{escape(part.outcome)}[/]")
     yield labelled("growth", escape(report.growth))
+
+
+def _repairs(report: CheckReport) -> Iterator[str]:
+    for repair in report.repairs:
+        told = f"{verdict_word(repair.verdict)} [dim]({escape(repair.why)})[/]"
+        yield labelled("repair", f"{escape(repair.changes)}: {told}")
 
 
 def _runs(report: CheckReport) -> Iterator[RenderableType]:

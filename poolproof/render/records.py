@@ -100,6 +100,23 @@ class BootLine:
 
 
 @dataclass(frozen=True, slots=True)
+class RepairLine:
+    """Propose a change after which every prompt is served.
+
+    Args:
+        changes: The fields to change, with their values before and after.
+        verdict: What the same check says of the changed deployment.
+        why: The reason for that, in a sentence.
+        replay: The command line that checks it.
+    """
+
+    changes: str
+    verdict: Verdict
+    why: str
+    replay: str
+
+
+@dataclass(frozen=True, slots=True)
 class CheckReport:
     """Judge one deployment.
 
@@ -120,6 +137,7 @@ class CheckReport:
         runs: The prompts at the borders, predicted and run.
         growth: What becomes of a request that grows past the border.
         findings: What was found in the implementation, and what was assumed.
+        repairs: The nearest deployments in which every prompt is served, where not every one is here.
         scope: What the judgement is about.
         replay: The command line that gives it again.
     """
@@ -140,6 +158,7 @@ class CheckReport:
     runs: tuple[Run, ...]
     growth: str
     findings: tuple[tuple[str, str], ...]
+    repairs: tuple[RepairLine, ...]
     scope: tuple[str, ...]
     replay: str
 
