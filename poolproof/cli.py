@@ -13,6 +13,7 @@ from typing import Annotated, NoReturn, Protocol, runtime_checkable
 import typer
 
 from . import commands
+from ._help import PlainCommand, PlainGroup
 from .spec.errors import InconclusiveError, UnsupportedError, UsageError
 
 DEBUG_VARIABLE = "POOLPROOF_DEBUG"
@@ -48,13 +49,15 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
     """Build the command line, importing only the verb that the arguments name (all of them where they name none)."""
     app = typer.Typer(
         name="poolproof",
+        cls=PlainGroup,
         add_completion=False,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback(invoke_without_command=True)(_global_options)
     for verb in _verb(arguments) or verbs():
-        app.command(verb)(import_module(f"{commands.__name__}.{verb}").run)
+        app.command(verb, cls=PlainCommand)(import_module(f"{commands.__name__}.{verb}").run)
     return app
 
 

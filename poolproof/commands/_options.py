@@ -8,9 +8,9 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 
-def _option(help_text: str, *names: str) -> Any:
+def _option(help_text: str, *names: str, metavar: str | None = None) -> Any:
     panel = "Deployment (these replace what the file says)"
-    return typer.Option(*names, help=help_text, rich_help_panel=panel)
+    return typer.Option(*names, help=help_text, rich_help_panel=panel, metavar=metavar)
 
 
 DeploymentFile: TypeAlias = Annotated[
@@ -23,6 +23,7 @@ Groups: TypeAlias = Annotated[
         "full; mla; sliding_window (window, extra_retained); chunked_local (chunk); any of them takes count, the "
         "number of groups that are alike. For example full:16, or sliding_window:16:window=1024,count=5.",
         "--group",
+        metavar="GROUP",
     ),
 ]
 BlockSize: TypeAlias = Annotated[int | None, _option("Tokens per block, of every group.")]
@@ -35,7 +36,9 @@ Blocks: TypeAlias = Annotated[
 AsyncScheduling: TypeAlias = Annotated[bool | None, _option("Two batches in flight, or one.")]
 MaxConcurrentBatches: TypeAlias = Annotated[int | None, _option("Batches in flight, as a number.")]
 EnableChunkedPrefill: TypeAlias = Annotated[bool | None, _option("A prompt may be split over steps.")]
-EnablePrefixCaching: TypeAlias = Annotated[bool | None, _option("Equal prefixes share their full blocks.")]
+EnablePrefixCaching: TypeAlias = Annotated[
+    bool | None, _option("Equal prefixes share their full blocks (not modelled: judged as off).")
+]
 NumSpeculativeTokens: TypeAlias = Annotated[int | None, _option("Slots that a step takes beyond its tokens.")]
 DecodeContextParallelSize: TypeAlias = Annotated[int | None, _option("Ranks over which a sequence is sharded.")]
 Watermark: TypeAlias = Annotated[int | None, _option("Blocks that an admission leaves free while others run.")]

@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 def run(
     deployment: DeploymentFile = None,
     design: Annotated[
-        str | None, typer.Option(help="The design that predicts: sound, or a family such as vllm-0.19.")
+        str | None,
+        typer.Option(
+            help="The design that predicts: sound (the one that is proved, and no vLLM release), or a family such as "
+            "vllm-0.19.  [default: sound; with --impl, the one that was found]"
+        ),
     ] = None,
     impl: Annotated[
         str | None, typer.Option(help="Run a real engine beside it: vllm==0.21.0, a wheel, a checkout, path@revision.")

@@ -27,7 +27,8 @@ def run(
         typer.Argument(help="Releases, wheels, checkouts (nine releases by default); with --designs, designs (all)."),
     ] = None,
     block_size: Annotated[
-        list[int] | None, typer.Option(min=1, help="The block sizes at which boot is decided (repeatable).")
+        list[int] | None,
+        typer.Option(min=1, metavar="<int>", help="The block sizes at which boot is decided (repeatable)."),
     ] = None,
     designs: Annotated[bool, typer.Option("--designs", help="Judge designs, by their formulas, instead.")] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Columns to judge at once.")] = _DEFAULT_JOBS,

@@ -31,7 +31,7 @@ def run(
         list[str] | None,
         typer.Argument(help="Theorems or families, or properties with --impl; all where none is named."),
     ] = None,
-    family: Annotated[list[str] | None, typer.Option(help="A family of theorems (repeatable).")] = None,
+    family: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A family of theorems (repeatable).")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes to share the theorems among.")] = _DEFAULT_JOBS,
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds that one question may take.")] = None,
     rlimit: Annotated[int | None, typer.Option(min=1, help="Solver resources that one question may take.")] = None,
@@ -39,7 +39,8 @@ def run(
         str | None, typer.Option(help="Decide an implementation's own code instead: vllm==0.21.0, a wheel, a checkout.")
     ] = None,
     block_size: Annotated[
-        list[int] | None, typer.Option(min=1, help="With --impl: decide boot at this block size only (repeatable).")
+        list[int] | None,
+        typer.Option(min=1, metavar="<int>", help="With --impl: decide boot at this block size only (repeatable)."),
     ] = None,
     trust: Annotated[
         Trust,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ..forks.audit import Entry
+if TYPE_CHECKING:
+    from ..forks.audit import Entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 from rich.markup import escape
 
-from ..forks.audit import Entry
 from .audit_records import AuditReport
 from .style import columns
+
+if TYPE_CHECKING:
+    from ..forks.audit import Entry
 
 
 def audit_text(report: AuditReport) -> Iterator[RenderableType]:

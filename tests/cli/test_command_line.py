@@ -115,3 +115,27 @@ def test_piped_output_is_plain_even_in_a_poor_encoding() -> None:
     ran = subprocess.run([sys.executable, "-m", "poolproof", "list"], capture_output=True, check=True, env=environment)
     assert b"\x1b" not in ran.stdout
     assert all(line == line.rstrip() for line in ran.stdout.decode("ascii").splitlines())
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "120"])
+@pytest.mark.parametrize("verb", cli.verbs())
+def test_help_cuts_nothing_that_a_reader_may_type(
+    command: Command, monkeypatch: pytest.MonkeyPatch, verb: str, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    whole = command(verb, "--help").out
+    monkeypatch.setenv("COLUMNS", columns)
+    narrow = command(verb, "--help").out
+    typed = {word for word in whole.split() if word.startswith("-") or "=" in word or "[" in word}
+    assert typed <= set(narrow.split())
+    assert max(map(len, narrow.splitlines())) <= int(columns)
+    assert "-h, --help" in narrow
+    assert not set(narrow) & set("…│╭")
+    assert "<bool>" not in narrow
+
+
+def test_help_names_every_spelling_and_the_default_design(command: Command) -> None:
+    out = command("check", "--help").out
+    assert "--num-gpu-blocks-override, --blocks <int>" in out
+    assert "KIND[:BLOCK_SIZE][:KEY=VALUE,...]" in out
+    assert "[default: sound" in " ".join(out.split())
