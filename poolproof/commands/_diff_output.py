@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..render import DiffFormat, Format
-from ..render.output import show, write_file, written
+from ..render.output import show, written
 from ..render.run_records import DiffReport
+from ..render.saving import leave
 
 
 def put(report: DiffReport, form: DiffFormat, output: Path | None) -> None:
-    """Write a report; beside a file, its sentence still goes to stdout."""
-    if output is not None:
-        write_file("--output", output, _text(report, form) + "\n")
+    """Write a report; beside a file, its sentence still goes to stdout, and all of it where there is no file."""
+    if output is not None and leave("--output", output, _text(report, form) + "\n"):
         print(report.headline)
     elif form is DiffFormat.JUNIT:
         print(_text(report, form))

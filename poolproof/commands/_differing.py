@@ -15,7 +15,7 @@ from ..oracle.verdict import Holds, Inconclusive, Refuted, Verdict, Witness
 from ..render.output import Progress
 from ..render.run_records import Count, DiffReport, Parted
 from ..spec import Deployment, Design, FullAttention, Group, named
-from ._case_file import SavedCase, save
+from ._case_file import SavedCase, digest, save
 from ._deployment_flags import as_flags
 from ._under_test import Candidate, candidates, told
 from ._words import action_words
@@ -56,7 +56,7 @@ class Plan:
     seed: int
     wild: bool
     batches: int
-    folder: Path
+    folder: Path | None
 
     @property
     def replay(self) -> str:
@@ -157,16 +157,17 @@ def _parted(implementation: Implementation, session: _Session, plan: Plan) -> Pa
     design = session.candidate.design
     arguments = {"design": design, "scenario": session.parting.scenario, "wild": plan.wild}
     small: Parting = implementation.call("poolproof.forks.differential:shrunk", arguments, seconds=PATIENCE)
-    package = implementation.source.package
-    path = plan.folder / f"poolproof-{package}-{design.name}-seed{plan.seed}.json"
-    save(SavedCase(small.scenario, design.name, plan.implementation, small.field, small.detail), path, "--save")
+    case = SavedCase(small.scenario, design.name, plan.implementation, small.field, small.detail)
+    name = f"poolproof-{implementation.source.package}-{design.name}-seed{plan.seed}-{digest(case)}.json"
+    path = (plan.folder or Path()) / name
+    saved = save(case, path, "--save")
     return Parted(
         field=small.field,
         detail=small.detail,
         deployment=_deployment_words(small.scenario),
         actions=tuple(map(action_words, small.scenario.actions)),
-        case=str(path),
-        replay=f"poolproof replay {shlex.quote(str(path))}",
+        case=str(path) if saved else None,
+        replay=f"poolproof replay {shlex.quote(str(path))}" if saved else None,
     )
 
 

@@ -119,8 +119,7 @@ def _report(search: Search, found: _Found) -> ExploreReport:
     reached = tuple(_reached(search, *pair) for pair in zip(found.exploration.violations, found.runs, strict=True))
     first = next((each for each in reached if not each.goal), None)
     if first is not None and search.case is not None:
-        _save(search, found, first)
-        saved = replace(first, case=str(search.case))
+        saved = replace(first, case=str(search.case) if _save(search, found, first) else None)
         reached = tuple(saved if each is first else each for each in reached)
     verdict, headline = _judged(search, found, first)
     return ExploreReport(
@@ -143,7 +142,8 @@ def _reached(search: Search, violation: Violation, run: tuple[Moment, ...]) -> R
     return Reached(violation.name, is_goal, violation.fault, scenes({search.engine: run}, faults, violation.cycle))
 
 
-def _save(search: Search, found: _Found, first: Reached) -> None:
+def _save(search: Search, found: _Found, first: Reached) -> bool:
+    """Save the run to the first fault, and say whether that was possible."""
     for violation in found.exploration.violations:
         if violation.name == first.name and search.case is not None:
             seen = SavedCase(
@@ -154,7 +154,8 @@ def _save(search: Search, found: _Found, first: Reached) -> None:
                 detail=violation.fault,
                 cycle=violation.cycle,
             )
-            save(seen, search.case, "--save")
+            return save(seen, search.case, "--save")
+    return False
 
 
 def _name(search: Search, design: Design) -> str:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..oracle.invariants import STEP_CHECKS, Check, Setting, promised
 from ..oracle.reference import boot
@@ -15,11 +15,14 @@ from ..oracle.trace import replay as on_engine
 from ..oracle.verdict import Holds, Refuted, Verdict, Witness
 from ..render.output import Progress
 from ..render.run_records import ReplayReport, Scene
-from ..spec import Design, named
+from ..spec import Design, UsageError, named
 from ._case_file import SavedCase, load
 from ._deployment_flags import as_flags
 from ._engines import ORACLE
 from ._scenes import faults_of, scenes
+
+if TYPE_CHECKING:
+    from ..forks import Implementation
 
 PROGRESS = "progress"
 """The one invariant that is about a run and not about a step."""
@@ -94,14 +97,27 @@ class _Judge:
 
 
 def _on_implementation(impl: str, scenario: Scenario, tell: Progress) -> tuple[Moment, ...]:
-    from ..forks import Implementation
-
     tell(f"loading {impl}")
-    with Implementation(impl, on_progress=tell) as implementation:
+    with _opened(impl, tell) as implementation:
         tell(f"running {impl}")
         arguments: dict[str, Any] = {"scenario": scenario}
         moments: tuple[Moment, ...] = implementation.call("poolproof.forks.differential:moments", arguments)
         return moments
+
+
+def _opened(impl: str, tell: Progress) -> Implementation:
+    """Find the implementation that a case was seen on, or that was asked for instead.
+
+    Raises:
+        UsageError: It is not there (any more).
+    """
+    from ..forks import Implementation
+
+    try:
+        return Implementation(impl, on_progress=tell)
+    except UsageError as error:
+        hint = "where it has moved, name it: replay CASE --impl SPEC"
+        raise UsageError("implementation", impl, error.reason, hint) from error
 
 
 def _judged(case: SavedCase, shown: tuple[Scene, ...], faults: dict[tuple[str, int], str]) -> tuple[Verdict, str]:

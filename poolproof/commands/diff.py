@@ -32,7 +32,9 @@ def run(
     in_flight: Annotated[bool, typer.Option("--async", help="Two batches in flight instead of one.")] = False,
     form: Annotated[DiffFormat, typer.Option("--format", help="How to write the report.")] = DiffFormat.TEXT,
     output: Annotated[Path | None, typer.Option(help="Write the report into this file.")] = None,
-    save: Annotated[Path, typer.Option(help="The directory for a run on which the two part.")] = Path(),
+    save: Annotated[
+        Path | None, typer.Option(help="The directory for a run on which the two part; this one, if not given.")
+    ] = None,
 ) -> int:
     """Drive an implementation and the oracle with the same random requests, and find where they part.
 
@@ -41,12 +43,17 @@ def run(
     the implementation accepted no run at all.
     """
     from ..oracle.verdict import exit_code
-    from ..render.output import progress
+    from ..render.output import note, progress
+    from ..render.saving import reserve, reserve_folder
     from ._diff_output import put
     from ._differing import Plan, differed
 
     plan = Plan(spec, None if design == "auto" else design, profile.value, seed, wild, 2 if in_flight else 1, save)
+    reserve_folder("--save", save)
+    reserve("--output", output)
     with progress() as tell:
         report = differed(plan, tell)
     put(report, form, output)
+    if save is not None and report.parted is None:
+        note("--save: nothing was found, so that nothing is saved")
     return exit_code([report.verdict])

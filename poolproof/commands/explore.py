@@ -71,7 +71,8 @@ def run(
     nowhere; 3 where there are more states than the limit.
     """
     from ..oracle.verdict import exit_code
-    from ..render.output import progress, show
+    from ..render.output import note, progress, show
+    from ..render.saving import reserve
     from ._deployment_file import deployment_of
     from ._exploring import searched
     from ._search import Search
@@ -91,21 +92,26 @@ def run(
     }
     described = deployment_of(deployment, flags, group or [], block_size)
     search = Search(described, design, impl, tuple(request or ()), tuple(goal or ()), aborts, forced, limit, save)
+    for option, path in (("--dot", dot), ("--svg", svg), ("--save", save)):
+        reserve(option, path)
     with progress() as tell:
         report = searched(search, tell)
     _draw(report, dot, svg)
     show(report, form)
+    if save is not None and all(found.goal for found in report.reached):
+        note("--save: no fault was found, so that nothing is saved")
     return exit_code([report.verdict])
 
 
 def _draw(report: ExploreReport, dot: Path | None, svg: Path | None) -> None:
     """Draw the first fault, or else the first goal that was reached."""
-    from ..render.output import note, write_file
+    from ..render.output import note
+    from ..render.saving import leave
     from ..render.trail import to_dot, to_svg
 
     found = min(report.reached, key=lambda each: each.goal, default=None)
     for option, path, draw in (("--dot", dot, to_dot), ("--svg", svg, to_svg)):
         if path is not None and found is not None:
-            write_file(option, path, draw(found))
+            leave(option, path, draw(found))
         elif path is not None:
             note(f"{option}: nothing was found, so that nothing is drawn")

@@ -27,14 +27,16 @@ def run(
     the design promises or the case names.
     """
     from ..oracle.verdict import exit_code
-    from ..render.output import progress, show, write_file
+    from ..render.output import progress, show
+    from ..render.saving import leave, reserve
     from ._replaying import replayed
 
+    reserve("--svg", svg)
     with progress() as tell:
         report = replayed(case, impl, design, tell)
     if svg is not None:
         from ..render.svg_blocks import to_svg
 
-        write_file("--svg", svg, to_svg(report.headline, report.scenes))
+        leave("--svg", svg, to_svg(report.headline, report.scenes))
     show(report, form)
     return exit_code([report.verdict])

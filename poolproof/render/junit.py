@@ -47,6 +47,11 @@ def _cases(report: DiffReport) -> Iterator[TestCase]:
 def _failure(report: DiffReport) -> Failure:
     failure = Failure(report.headline, report.parted.field if report.parted else None)
     if report.parted is not None:
-        lines = (report.parted.deployment, *report.parted.actions, report.parted.detail, report.parted.replay)
+        lines = (
+            report.parted.deployment,
+            *report.parted.actions,
+            report.parted.detail,
+            report.parted.replay or report.replay,
+        )
         failure.text = "\n".join(lines)
     return failure

@@ -68,7 +68,7 @@ class Parted:
         detail: Both values, or the fault in words.
         deployment: The deployment, as flags.
         actions: What was done, in words.
-        case: The file that holds the run.
+        case: The file that holds the run, where it could be saved.
         replay: The command line that shows it.
     """
 
@@ -76,8 +76,8 @@ class Parted:
     detail: str
     deployment: str
     actions: tuple[str, ...]
-    case: str
-    replay: str
+    case: str | None
+    replay: str | None
 
 
 @dataclass(frozen=True, slots=True)

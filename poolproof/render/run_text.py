@@ -51,8 +51,9 @@ def _parted(report: DiffReport) -> Iterator[RenderableType]:
     for number, action in enumerate(parted.actions, 1):
         yield labelled("actions" if number == 1 else "", f"{number:>2}  {escape(action)}")
     yield labelled("difference", f"[red]{escape(parted.field)}[/]: {escape(parted.detail)}")
-    yield labelled("saved as", escape(parted.case))
-    yield labelled("show it", escape(parted.replay))
+    if parted.case is not None and parted.replay is not None:
+        yield labelled("saved as", escape(parted.case))
+        yield labelled("show it", escape(parted.replay))
     yield ""
 
 

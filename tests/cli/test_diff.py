@@ -132,3 +132,42 @@ def test_what_cannot_be_used_is_one_line(command: Command, arguments: list[str],
     result = command("diff", *arguments)
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
     assert result.err.startswith(told)
+
+
+def test_a_place_that_cannot_be_written_to_is_said_before_the_run(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    below = str(tmp_path / "file" / "cases")
+    for option in ("--save", "--output"):
+        result = command("diff", "vllm==0.0", option, below)
+        assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+        assert result.err.startswith(f"poolproof: {option} = {tmp_path / 'file'}")
+
+
+def test_a_report_outlives_a_file_that_cannot_be_written(
+    command: Command, fork: Fork, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with slipped(fork(OLD), SLIPS["a freed block is not returned"]):
+        monkeypatch.setattr(Path, "write_text", refuse)
+        result = command("diff", str(fork(OLD)), "--save", str(tmp_path / "new" / "cases"))
+        monkeypatch.undo()
+    assert (result.code, result.headline[:7]) == (1, "REFUTED")
+    assert "cannot be written: No space left on device; the verdict stands" in result.err
+    assert "saved as" not in result.out
+
+
+def test_cases_of_two_checkouts_do_not_overwrite_each_other(command: Command, fork: Fork, tmp_path: Path) -> None:
+    with slipped(fork(OLD), SLIPS["a freed block is not returned"]):
+        first = report(command, str(fork(OLD)), "--save", str(tmp_path))
+    with slipped(fork(OLD), SLIPS["one block too many is recycled"]):
+        second = report(command, str(fork(OLD)), "--save", str(tmp_path))
+    cases = {first["parted"]["case"], second["parted"]["case"]}
+    assert len(cases) == 2
+    assert {json.loads(Path(case).read_text())["seen"]["implementation"] for case in cases} == {str(fork(OLD))}
+
+
+def test_nothing_found_is_nothing_saved(command: Command, fork: Fork, tmp_path: Path) -> None:
+    result = command("diff", str(fork(OLD)), "--save", str(tmp_path / "cases"))
+    assert (result.code, result.err) == (0, "--save: nothing was found, so that nothing is saved\n")

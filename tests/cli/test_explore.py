@@ -93,6 +93,9 @@ def test_nothing_to_draw_is_said(command: Command, tmp_path: Path) -> None:
     sizes = ["--group", "full:1", "--max-model-len", "3", "--max-num-batched-tokens", "2"]
     result = command("explore", *sizes, "--svg", str(tmp_path / "none.svg"))
     assert (result.code, result.err) == (0, "--svg: nothing was found, so that nothing is drawn\n")
+    result = command("explore", *sizes, "--save", str(tmp_path / "new" / "none.json"))
+    assert (result.code, result.err) == (0, "--save: no fault was found, so that nothing is saved\n")
+    assert command("explore", *sizes, "--dot", str(tmp_path)).code == 2
 
 
 def test_too_many_states_are_no_answer(command: Command) -> None:

@@ -55,7 +55,10 @@ def test_the_pool_is_drawn_over_time(command: Command, case: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda _: "no json", "case = no json"),
+        (lambda _: "no json", "CASE = {path}: this is no saved case: it is no JSON"),
+        (lambda _: "[1]", "CASE = {path}: this is no saved case: it holds no record"),
+        (lambda _: {"a": 1}, "CASE = {path}: this is no saved case: it has no format, no deployment"),
+        (lambda plain: {**plain, "deployment": {}}, "CASE = {path}: this is no saved case: a field is missing"),
         (lambda plain: {**plain, "format": 99}, "format = 99: this version reads format 1"),
         (lambda plain: {**plain, "actions": [{"wait": 1}]}, "action = wait"),
         (lambda plain: {**plain, "actions": [{"submit": {"name": "a", "prompt": "x"}}]}, "prompt = x"),
@@ -74,12 +77,20 @@ def test_a_case_that_cannot_be_used_is_one_line(
     Path(case).write_text(changed if isinstance(changed, str) else json.dumps(changed))
     result = command("replay", case)
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1), result
-    assert result.err.startswith(f"poolproof: {told}")
+    assert result.err.startswith(f"poolproof: {told.format(path=case)}"[:140])
 
 
 def test_a_file_that_is_not_there_is_one_line(command: Command, tmp_path: Path) -> None:
     result = command("replay", str(tmp_path / "nothing.json"))
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+
+
+def test_an_implementation_that_has_moved_is_asked_for(command: Command, case: str) -> None:
+    plain = json.loads(Path(case).read_text())
+    Path(case).write_text(json.dumps({**plain, "seen": {"implementation": "/gone/checkout"}}))
+    result = command("replay", case)
+    assert result.code == 2
+    assert result.err.endswith("where it has moved, name it: replay CASE --impl SPEC\n")
 
 
 @pytest.mark.network
