@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ..render.counting import counted
 from ..spec import Deployment, Design, boot_accepts, boot_requirement, usable
 from ._excess import Excess, first_excess
 from ._numbers import known
@@ -62,9 +63,13 @@ class Case:
     def growth(self) -> str:
         """Tell what becomes of a request that is admitted, grows, and loses its blocks to others."""
         border, last = self.predictions.never_admitted, self.predictions.longest
+        if last < 1:
+            return "no request is legal, so that none grows"
         if border is None:
-            return f"a preempted request of any length up to {last} tokens is admitted again"
-        grown = f"a request that grows to {border} tokens or more and is then preempted is never admitted again"
+            return f"a preempted request of any length up to {counted(last, 'token')} is admitted again"
+        grown = (
+            f"a request that grows to {counted(border, 'token')} or more and is then preempted is never admitted again"
+        )
         return f"{grown}; {self._alone()}"
 
     def _alone(self) -> str:
@@ -72,7 +77,7 @@ class Case:
         if peak is None:
             return "whether it stays within the pool while it grows alone was not computed (its period is too long)"
         if peak > self.usable:
-            return f"alone it outgrows the pool ({peak} blocks of {self.usable}) and preempts itself"
+            return f"alone it outgrows the pool ({counted(peak, 'block')} of {self.usable}) and preempts itself"
         return f"alone it keeps what it has (at most {peak} of {self.usable} blocks)"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ..oracle.verdict import Refuted
+from ..render.counting import counted
 from ..render.output import Progress
 from ..render.records import BootLine, CheckReport
 from ..spec import SOUND, Deployment, UnsupportedError, named, reported_concurrency
@@ -14,6 +15,7 @@ from ._deployment_flags import as_flags
 from ._engines import Engine, implementation_engine, oracle_engine, run_boundary
 from ._formulas import admission_lines, boot_lines, describe
 from ._judgement import Evidence, judge, ranges
+from ._numbers import known
 from ._repairs import repairs
 
 Trial: TypeAlias = Callable[[Case], tuple[list[Engine], BootLine | None]]
@@ -24,7 +26,7 @@ def checked(deployment: Deployment, design: str | None, impl: str | None, tell: 
     """Check a deployment against a design, and beside it on an implementation where one is named."""
     if impl is None:
         case = case_of(deployment, SOUND if design is None else named(design))
-        return _report(case, _formulas_alone, (), _asked(design)), case
+        return _report(case, _formulas_alone, (), f" --design {case.design.name}"), case
     return _with_implementation(deployment, design, impl, tell)
 
 
@@ -64,6 +66,7 @@ def _report(case: Case, trial: Trial, findings: tuple[tuple[str, str], ...], opt
         why=judgement.why,
         design=case.design.name,
         implementation=evidence.implementation,
+        judged_by=_judged_by(case, evidence),
         blocks=case.blocks,
         usable=case.usable,
         pool=case.pool,
@@ -95,6 +98,16 @@ def _asked(design: str | None) -> str:
     return "" if design is None else f" --design {design}"
 
 
+def _judged_by(case: Case, evidence: Evidence) -> str | None:
+    """Say what it means to be judged by the design that nobody ships, where no implementation is beside it."""
+    if case.design != SOUND or evidence.implementation is not None:
+        return None
+    return (
+        "judged by the proved design `sound`, which is no vLLM release; name one with --impl vllm==0.33.0, "
+        "or its family with --design vllm-0.33"
+    )
+
+
 def _oracle(case: Case) -> tuple[list[Engine], tuple[str, ...]]:
     """Make the oracle ready, or say why it is left out."""
     try:
@@ -113,12 +126,24 @@ def _deciding_prompt(case: Case) -> int:
     return max(1, case.predictions.longest) if refused is None else refused
 
 
+def _prompts(longest: int) -> str:
+    if longest < 1:
+        return "no prompt, since none is legal"
+    return "prompts of 1 token" if longest == 1 else f"every prompt of 1 to {longest} tokens"
+
+
+def _prefix_caching(deployment: Deployment) -> str:
+    if deployment.prefix_caching:
+        return "prefix caching enabled, and not modelled: the formulas and the oracle judge it as off"
+    return "prefix caching off"
+
+
 def _scope(case: Case) -> tuple[str, ...]:
     deployment, batches = case.deployment, case.deployment.max_concurrent_batches
     groups = "; ".join(f"{group.count} x {describe(group.cache)}" for group in deployment.groups)
-    in_flight = "1 batch" if batches == 1 else f"{batches} batches"
     return (
-        f"one request at a time, one output token, every prompt of 1 to {case.predictions.longest} tokens",
-        f"{in_flight} in flight, lookahead {deployment.lookahead}; {groups}",
+        f"one request at a time, one output token, {_prompts(case.predictions.longest)}",
+        _prefix_caching(deployment),
+        f"{counted(known(batches), 'batch')} in flight, lookahead {deployment.lookahead}; {groups}",
         f"predicted by {case.design.name}. {case.design.summary}",
     )

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ..spec import Deployment, UsageError, validate
-from ._deployment_flags import groups_from_flags, with_block_size
+from ._deployment_flags import flag_of, groups_from_flags, with_block_size
 from ._deployment_model import ALTERNATIVES, GROUP_MODELS, LARGEST, TWO_SPELLINGS, DeploymentModel, schema
 from ._document import read_document
 
@@ -33,7 +33,7 @@ def deployment_of(
         document["groups"] = groups_from_flags(groups, block_size)
     elif block_size is not None and "groups" in document:
         document["groups"] = with_block_size(document["groups"], block_size)
-    return to_deployment(document)
+    return to_deployment(document, by_flags=path is None)
 
 
 def overridden(document: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
@@ -42,8 +42,8 @@ def overridden(document: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[st
     return {**{name: value for name, value in document.items() if name not in replaced}, **flags}
 
 
-def to_deployment(document: Mapping[str, Any]) -> Deployment:
-    """Return the legal deployment that a document describes.
+def to_deployment(document: Mapping[str, Any], *, by_flags: bool = False) -> Deployment:
+    """Return the legal deployment that a document describes; what it lacks is named as a flag where flags gave it.
 
     Raises:
         UsageError: A field is unknown, missing, of another type or breaks a condition; the first one is named.
@@ -51,7 +51,7 @@ def to_deployment(document: Mapping[str, Any]) -> Deployment:
     try:
         model = DeploymentModel.model_validate(dict(document))
     except ValidationError as error:
-        raise _usage_error(_most_telling(error.errors(include_url=False))) from error
+        raise _usage_error(error.errors(include_url=False), by_flags) from error
     try:
         return validate(model.deployment())
     except UsageError as error:
@@ -62,16 +62,24 @@ def _spellings(name: str) -> tuple[str, ...]:
     return next((names for names in ALTERNATIVES.values() if name in names), (name,))
 
 
-def _most_telling(errors: Sequence[ErrorDetails]) -> ErrorDetails:
-    """Choose an unknown key before the missing one that it may be a misspelling of."""
-    return min(errors, key=lambda error: error["type"] != "extra_forbidden")
+def _usage_error(errors: Sequence[ErrorDetails], by_flags: bool) -> UsageError:
+    """Choose what to tell: an unknown key before the missing ones that it may be a misspelling of."""
+    first = min(errors, key=lambda error: error["type"] != "extra_forbidden")
+    if first["type"] == "missing":
+        return _missing([_path(error["loc"]) for error in errors if error["type"] == "missing"], by_flags)
+    return _told(first)
 
 
-def _usage_error(error: ErrorDetails) -> UsageError:
+def _missing(fields: Sequence[str], by_flags: bool) -> UsageError:
+    """Name all that is missing at once, as the reader would give it."""
+    names = [f"{field} ({flag_of(field)})" if by_flags else field for field in fields]
+    reason = "this field is needed" if len(names) == 1 else "these fields are needed"
+    return UsageError(", ".join(names), "nothing", reason, "set it" if len(names) == 1 else "set them")
+
+
+def _told(error: ErrorDetails) -> UsageError:
     """Put what pydantic found into the words of this tool."""
     field, value, kind = _path(error["loc"]), _short(error["input"]), error["type"]
-    if kind == "missing":
-        return UsageError(field, "nothing", "this field is needed", "set it")
     if kind == "extra_forbidden":
         return UsageError(field, value, "this field is unknown", _closest(error["loc"]))
     if kind.startswith("union_tag"):
@@ -79,10 +87,20 @@ def _usage_error(error: ErrorDetails) -> UsageError:
     if kind == TWO_SPELLINGS:
         return UsageError(**error["ctx"])
     reason, hint = _COMPLAINTS.get(kind, (error["msg"].lower(), "see poolproof check --schema"))
+    if isinstance(error["input"], str) and kind in _QUOTED:
+        return UsageError(field, repr(value), reason, "remove the quotes" if _is_plain(value) else hint)
     return UsageError(field, value, reason, hint)
 
 
-_NO_NUMBER = ("this is not a whole number", "write digits only, without quotes")
+def _is_plain(text: str) -> bool:
+    """Tell whether a text would be a number or a switch, were it not quoted."""
+    return text.strip().isdecimal() or text.strip().lower() in {"true", "false"}
+
+
+_QUOTED = {"int_type", "int_parsing", "bool_type"}
+"""The faults that quotes make."""
+
+_NO_NUMBER = ("this is not a whole number", "write digits only")
 _COMPLAINTS = {
     "int_type": _NO_NUMBER,
     "int_from_float": _NO_NUMBER,
@@ -114,10 +132,21 @@ def _path(location: tuple[int | str, ...]) -> str:
 
 
 def _closest(location: tuple[int | str, ...]) -> str:
-    model = DeploymentModel if len(location) == 1 else GROUP_MODELS.get(str(location[2]), DeploymentModel)
-    close = get_close_matches(str(location[-1])[:100], model.model_fields, 1)
-    known = f"known here: {', '.join(model.model_fields)}"
-    return f"did you mean {close[0]}?" if close else known
+    """Say what a key may have been meant to be, or where it belongs."""
+    at_top, name = len(location) == 1, str(location[-1])[:100]
+    in_group = GROUP_MODELS.get(str(location[2]), DeploymentModel).model_fields if not at_top else {}
+    here = list(DeploymentModel.model_fields if at_top else in_group)
+    elsewhere = [each for each in (_IN_GROUPS if at_top else DeploymentModel.model_fields) if each not in here]
+    close = get_close_matches(name, [*here, *elsewhere], 1, cutoff=0.75)
+    if not close:
+        return f"known here: {', '.join(here)}"
+    if close[0] in here:
+        return f"did you mean {close[0]}?"
+    return f"set {close[0]} in each group" if at_top else f"set {close[0]} at the top level"
+
+
+_IN_GROUPS = tuple(dict.fromkeys(name for model in GROUP_MODELS.values() for name in model.model_fields))
+"""Every field that some kind of group has."""
 
 
 def _short(value: object) -> str:

@@ -33,6 +33,9 @@ def _group(text: str, block_size: int | None) -> dict[str, Any]:
             group.update(_pair(text, pair) for pair in part.split(","))
         else:
             group["block_size"] = _number(text, part)
+    if block_size not in {None, group.get("block_size")}:
+        reason = f"--block-size {block_size} says otherwise"
+        raise UsageError("--group", text, reason, "leave one of them out (--block-size replaces a file's sizes only)")
     return group
 
 
@@ -78,6 +81,11 @@ _OPTIONS = {
 }
 
 _SWITCHES = {"chunked_prefill": "--no-enable-chunked-prefill", "prefix_caching": "--enable-prefix-caching"}
+
+
+def flag_of(field: str) -> str:
+    """Name the flag that gives a field; a size of a group is given within its own."""
+    return _OPTIONS.get(field, "--group")
 
 
 def _options(deployment: Deployment) -> Iterator[str]:

@@ -26,6 +26,8 @@ def read_document(path: Path) -> dict[str, Any]:
     Raises:
         UsageError: The file cannot be read, is in no known format, or holds something else.
     """
+    if path.is_dir():
+        raise UsageError(FIELD, str(path), "is a directory", "name a deployment file in it")
     parse = _parser_of(path)
     document = _parsed(parse, _text(path), path)
     if document is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..render.counting import counted
 from ..render.records import GroupLine, Requirement
 from ..spec import (
     Attention,
@@ -45,10 +46,14 @@ def admission_lines(tokens: int, deployment: Deployment, design: Design) -> Requ
     first = known(first_step_requirement(tokens, deployment, design))
     if design.gate and gate >= first:
         slots = known(gate_length(tokens, deployment, design))
-        beyond = f", {slots} slots at most" if slots > tokens else ""
-        return _charges(f"the gate requires of {tokens} tokens{beyond}", slots, deployment, design, design.gate_cap)
+        beyond = f", {counted(slots, 'slot')} at most" if slots > tokens else ""
+        return _charges(
+            f"the gate requires of {counted(tokens, 'token')}{beyond}", slots, deployment, design, design.gate_cap
+        )
     slots = min(_first_slots(tokens, deployment, design), known(deployment.max_model_len))
-    return _charges(f"the first step requires of {tokens} tokens", slots, deployment, design, design.step_cap)
+    return _charges(
+        f"the first step requires of {counted(tokens, 'token')}", slots, deployment, design, design.step_cap
+    )
 
 
 def _first_slots(tokens: int, deployment: Deployment, design: Design) -> int:

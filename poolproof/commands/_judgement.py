@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..oracle.verdict import Holds, Inconclusive, Refuted, Verdict, Witness
+from ..oracle.verdict import Holds, Inconclusive, Refuted, Vacuous, Verdict, Witness
+from ..render.counting import counted
 from ..render.records import BootLine, Observation, Range, Requirement, Run
 from ..spec import ChunkedLocal, Lengths
 from ._case import Case
@@ -52,8 +53,16 @@ class Evidence:
 
 
 def judge(evidence: Evidence) -> Judgement:
-    """Give the gravest verdict that the evidence supports."""
+    """Give the gravest verdict that the evidence supports; of no prompt there is nothing to say."""
+    if evidence.case.predictions.longest < 1:
+        return _vacuous(evidence.case)
     return next(_faults(evidence), _sound(evidence))
+
+
+def _vacuous(case: Case) -> Judgement:
+    headline = "no prompt is legal, so that nothing is said about this pool"
+    why = f"a prompt and one output token take 2 tokens, and max_model_len is {case.deployment.max_model_len}"
+    return Judgement(Vacuous(headline), headline, why)
 
 
 def _faults(evidence: Evidence) -> Iterator[Judgement]:
@@ -72,8 +81,8 @@ def _contradictions(evidence: Evidence) -> Iterator[Judgement]:
 
 
 def _contradiction(run: Run, seen: Observation, evidence: Evidence) -> Judgement:
-    told = f"a prompt of {run.prompt} tokens: {seen.outcome}; predicted: {run.predicted}"
-    where = f"{seen.engine} at {run.prompt} tokens"
+    told = f"a prompt of {counted(run.prompt, 'token')}: {seen.outcome}; predicted: {run.predicted}"
+    where = f"{seen.engine} at {counted(run.prompt, 'token')}"
     if seen.engine == ORACLE:
         return Judgement(Inconclusive(told), f"the formulas and the oracle disagree about {told}", "report this")
     if seen.outcome == Outcome.SERVED.value:
@@ -87,7 +96,7 @@ def _contradiction(run: Run, seen: Observation, evidence: Evidence) -> Judgement
 def _boot_refuses(evidence: Evidence) -> Iterator[Judgement]:
     boot, blocks = evidence.boots[-1], evidence.case.blocks
     if not boot.accepts:
-        headline = f"boot refuses a pool of {blocks} blocks; the smallest that it accepts is {boot.smallest}"
+        headline = f"boot refuses a pool of {counted(blocks, 'block')}; the smallest that it accepts is {boot.smallest}"
         why = f"{boot.engine} starts only where one request of the greatest length fits"
         witness = Witness((("blocks", blocks), ("required", boot.smallest)), (headline,))
         yield Judgement(Refuted(witness), headline, f"{why}{_unchecked(evidence.case)}")
@@ -104,11 +113,13 @@ def _not_served(evidence: Evidence) -> Iterator[Judgement]:
         reason = _why_not_admitted if outcome is Outcome.NEVER_ADMITTED else _why_never_finished
         why = reason(evidence, lengths)
         witness = Witness((("prompt", lengths.first), ("blocks", evidence.case.blocks)), (why,))
-        yield Judgement(Refuted(witness), f"prompts of {_spelled(lengths)} tokens: {outcome.value}", why)
+        yield Judgement(Refuted(witness), f"{_spelled(lengths)}: {outcome.value}", why)
 
 
 def _spelled(lengths: Lengths) -> str:
-    return f"{lengths.first}" if lengths.first == lengths.last else f"{lengths.first} to {lengths.last}"
+    if lengths.first == lengths.last:
+        return f"prompts of {counted(lengths.first, 'token')}"
+    return f"prompts of {lengths.first} to {lengths.last} tokens"
 
 
 def _why_not_admitted(evidence: Evidence, lengths: Lengths) -> str:
@@ -120,16 +131,18 @@ def _why_not_admitted(evidence: Evidence, lengths: Lengths) -> str:
         else (f"{adds_up} = {evidence.admission.blocks}")
     )
     demand = "the gate" if "gate" in evidence.admission.title else "the first step"
+    blocks = "block" if charged == "1" else "blocks"
     return (
-        f"{demand} demands {charged} blocks for {lengths.first} tokens, and an empty pool has {evidence.case.usable} "
-        f"(one of {evidence.case.blocks} is the null block)"
+        f"{demand} demands {charged} {blocks} for {counted(lengths.first, 'token')}, "
+        f"and an empty pool has {evidence.case.usable} (one of {evidence.case.blocks} is the null block)"
     )
 
 
 def _why_never_finished(evidence: Evidence, lengths: Lengths) -> str:
+    request, usable = counted(lengths.first, "token"), counted(evidence.case.usable, "usable block")
     return (
-        f"a request of {lengths.first} tokens comes in, needs more than the {evidence.case.usable} usable blocks while "
-        "it is prefilled, preempts itself and begins again"
+        f"a request of {request} comes in, needs more than the {usable} while it is prefilled, "
+        "preempts itself and begins again"
     )
 
 
@@ -137,7 +150,9 @@ def _holds_too_much(case: Case) -> Iterator[Judgement]:
     if case.excess is None:
         return
     excess, cache = case.excess, case.deployment.groups[case.excess.group].cache
-    headline = f"a request holds {excess.held} blocks of [{describe(cache)}] where boot and gate count {excess.cap}"
+    headline = (
+        f"a request holds {counted(excess.held, 'block')} of [{describe(cache)}] where boot and gate count {excess.cap}"
+    )
     values = [(name, getattr(excess, name)) for name in ("processed", "computed", "scheduled", "lookahead")]
     witness = Witness(
         (*values, ("held", excess.held), ("cap", excess.cap)), excess_lines(excess, case.deployment, case.design)
@@ -146,13 +161,13 @@ def _holds_too_much(case: Case) -> Iterator[Judgement]:
 
 
 def _why_excess(case: Case, excess: Excess) -> str:
-    step = f"after {excess.computed} tokens a step of {excess.scheduled} leads there"
+    step = f"after {counted(excess.computed, 'token')} a step of {excess.scheduled} leads there"
     cache = case.deployment.groups[excess.group].cache
     if isinstance(cache, ChunkedLocal) and _misaligned(cache):
         without = "" if case.deployment.lookahead else ", or is 2"
         condition = f"the count is right only where the block size divides the chunk{without}"
         return f"{condition} (here {cache.block_size} and {cache.chunk}); {step}"
-    return f"lookahead of {excess.lookahead} slots takes blocks that the count leaves out; {step}"
+    return f"lookahead of {counted(excess.lookahead, 'slot')} takes blocks that the count leaves out; {step}"
 
 
 def _misaligned(cache: ChunkedLocal) -> bool:
@@ -162,7 +177,7 @@ def _misaligned(cache: ChunkedLocal) -> bool:
 def _boots_differ(evidence: Evidence) -> Iterator[Judgement]:
     smallest = {boot.smallest for boot in evidence.boots}
     if len(smallest) > 1:
-        told = "; ".join(f"{boot.engine} boots with {boot.smallest} blocks" for boot in evidence.boots)
+        told = "; ".join(f"{boot.engine} boots with {counted(boot.smallest, 'block')}" for boot in evidence.boots)
         why = f"{evidence.case.design.name} does not describe its boot; choose a design with --design"
         yield Judgement(Inconclusive(told), f"the formulas and the boot disagree: {told}", why)
 
@@ -170,17 +185,16 @@ def _boots_differ(evidence: Evidence) -> Iterator[Judgement]:
 def _sound(evidence: Evidence) -> Judgement:
     case = evidence.case
     longest = case.predictions.longest
-    headline = f"every prompt up to {longest} tokens is served by {case.blocks} blocks"
-    if longest < 1:
-        headline = "no prompt is legal, so that none is refused"
+    headline = f"every prompt up to {counted(longest, 'token')} is served by {counted(case.blocks, 'block')}"
     return Judgement(Holds(headline), headline, _why_served(evidence))
 
 
 def _why_served(evidence: Evidence) -> str:
-    case, demanded = evidence.case, evidence.admission.blocks
+    case, demanded = evidence.case, counted(evidence.admission.blocks, "block")
+    are = "is" if case.usable == 1 else "are"
     if case.design.gate:
-        return f"the longest one requires {demanded} blocks at admission, and {case.usable} are usable"
-    return f"there is no gate; the longest one begins with {demanded} blocks and never holds more than {case.usable}"
+        return f"the longest one requires {demanded} at admission, and {case.usable} {are} usable"
+    return f"there is no gate; the longest one begins with {demanded} and never holds more than {case.usable}"
 
 
 def ranges(case: Case) -> tuple[Range, ...]:

@@ -26,7 +26,7 @@ Groups: TypeAlias = Annotated[
         metavar="GROUP",
     ),
 ]
-BlockSize: TypeAlias = Annotated[int | None, _option("Tokens per block, of every group.")]
+BlockSize: TypeAlias = Annotated[int | None, _option("Tokens per block, of every group; no --group may say otherwise.")]
 MaxModelLen: TypeAlias = Annotated[int | None, _option("The longest sequence, prompt and output, in tokens.")]
 MaxNumBatchedTokens: TypeAlias = Annotated[int | None, _option("The tokens of one step, over all requests.")]
 MaxNumSeqs: TypeAlias = Annotated[int | None, _option("The requests of one step.")]

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.markup import escape
 
-from ..oracle.verdict import Refuted
+from ..oracle.verdict import Refuted, Vacuous
+from .counting import counted
 from .records import CheckReport, Observation, Requirement, Run
 from .style import columns, headline_word, labelled, verdict_word
 
@@ -16,10 +17,13 @@ def check_text(report: CheckReport) -> Iterator[RenderableType]:
     """Lay the report out."""
     yield f"{headline_word(report.verdict)}  {escape(report.headline)}"
     yield f"  {escape(report.why)}"
+    if report.judged_by is not None:
+        yield f"  {escape(report.judged_by)}"
     yield from _witness(report)
     yield ""
     yield from _pool(report)
-    for requirement in (report.boot, report.admission):
+    about_prompts = () if isinstance(report.verdict, Vacuous) else (report.admission,)
+    for requirement in (report.boot, *about_prompts):
         yield ""
         yield from _requirement(requirement)
     yield ""
@@ -37,10 +41,12 @@ def _witness(report: CheckReport) -> Iterator[str]:
 
 
 def _pool(report: CheckReport) -> Iterator[str]:
-    yield labelled("pool", f"{report.blocks} blocks, {report.usable} usable [dim]({escape(report.pool)})[/]")
+    pool = counted(report.blocks, "block")
+    yield labelled("pool", f"{pool}, {report.usable} usable [dim]({escape(report.pool)})[/]")
     for boot in report.boots:
         word = "accepts it" if boot.accepts else "[red]refuses it[/]"
-        yield labelled("boot", f"{escape(boot.engine)} {word}; the smallest pool it accepts is {boot.smallest} blocks")
+        smallest = counted(boot.smallest, "block")
+        yield labelled("boot", f"{escape(boot.engine)} {word}; the smallest pool it accepts is {smallest}")
     yield labelled("boot log", f"concurrency {report.concurrency:.3f} [dim](reported, nothing depends on it)[/]")
 
 
@@ -52,16 +58,20 @@ def _requirement(requirement: Requirement) -> Iterator[RenderableType]:
         table.add_row(f"  {escape(line.group)}", times, escape(line.formula))
     if requirement.null_block:
         table.add_row("  null block", "", str(requirement.null_block))
-    table.add_row("  [bold]together[/]", "", f"[bold]{requirement.blocks} blocks[/]")
+    table.add_row("  [bold]together[/]", "", f"[bold]{counted(requirement.blocks, 'block')}[/]")
     yield table
 
 
 def _unserved(report: CheckReport) -> Iterator[str]:
+    if isinstance(report.verdict, Vacuous):
+        yield labelled("prompts", "none is legal")
+        yield labelled("growth", escape(report.growth))
+        return
     supposing = "" if report.boots[-1].accepts else "were it to start, "
     if not report.unserved:
         yield labelled("prompts", f"{supposing}every legal length is served")
     for part in report.unserved:
-        lengths = f"{part.lengths.first} to {part.lengths.last} tokens"
+        lengths = f"{part.lengths.first} to {counted(part.lengths.last, 'token')}"
         yield labelled("prompts", f"{supposing}{lengths}: [red]{escape(part.outcome)}[/]")
     yield labelled("growth", escape(report.growth))
 
@@ -93,7 +103,7 @@ def _observed(observation: Observation | None) -> str:
         return "[dim]not run[/]"
     mark = "" if observation.agrees else " [bold red](disagrees)[/]"
     peak = f", peak {' + '.join(map(str, observation.peak))}" if any(observation.peak) else ""
-    steps = f" [dim]({observation.steps} steps{peak})[/]" if observation.steps else ""
+    steps = f" [dim]({counted(observation.steps, 'step')}{peak})[/]" if observation.steps else ""
     return f"{escape(observation.outcome)}{mark}{steps}"
 
 

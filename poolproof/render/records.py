@@ -126,6 +126,7 @@ class CheckReport:
         why: The reason in a sentence.
         design: The design that predicts.
         implementation: The implementation that was run, or None.
+        judged_by: What it means to be judged by this design, where that is not what it says.
         blocks: The pool, null block included.
         usable: What requests can have of it.
         pool: Where the number of blocks comes from.
@@ -147,6 +148,7 @@ class CheckReport:
     why: str
     design: str
     implementation: str | None
+    judged_by: str | None
     blocks: int
     usable: int
     pool: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -140,3 +141,40 @@ def test_the_curves_are_drawn(command: Command, scaled: list[str], tmp_path: Any
     assert "not served from 305 tokens" in drawn
     refused = command("check", *scaled, "--svg", str(tmp_path / "nowhere" / "x.svg"))
     assert (refused.code, refused.out) == (2, "")
+
+
+@pytest.mark.parametrize("blocks", ["1", "2", "9"])
+@pytest.mark.parametrize("design", ["sound", "vllm-0.33", "vllm-0.19", "vllm-0.11"])
+def test_where_no_prompt_is_legal_nothing_is_said(command: Command, blocks: str, design: str) -> None:
+    words = ["--group", "full:1", "--max-model-len", "1", "--max-num-batched-tokens", "1", "--blocks", blocks]
+    result = command("check", *words, "--design", design)
+    assert result.code == 4
+    assert result.headline == "VACUOUS  no prompt is legal, so that nothing is said about this pool"
+    assert "prompts      none is legal" in result.out
+    assert "served" not in result.out
+    assert "1 to 0" not in result.out
+    assert "admitted" not in result.out
+    assert report(command, *words)["verdict"]["kind"] == "vacuous"
+
+
+def test_the_scope_says_how_prefix_caching_was_treated(command: Command, scaled: list[str]) -> None:
+    told = "prefix caching enabled, and not modelled: the formulas and the oracle judge it as off"
+    assert told in report(command, *scaled, "--enable-prefix-caching")["scope"]
+    assert "prefix caching off" in report(command, *scaled)["scope"]
+    assert "scope        prefix caching off\n" in command("check", *scaled).out
+
+
+def test_who_judges_by_default_is_said_and_named_in_the_replay(command: Command, scaled: list[str]) -> None:
+    result = command("check", *scaled)
+    assert "judged by the proved design `sound`, which is no vLLM release" in result.out.splitlines()[2]
+    assert result.out.rstrip().endswith("--design sound")
+    found = report(command, *scaled, "--blocks", "40")
+    assert report(command, *found["replay"].split()[2:]) == found
+    assert "sound" not in command("check", *scaled, "--design", "vllm-0.33").out
+
+
+def test_one_of_a_thing_is_in_the_singular(command: Command) -> None:
+    words = ["--group", "full:1", "--max-model-len", "2", "--max-num-batched-tokens", "1", "--blocks", "3"]
+    out = command("check", *words).out
+    assert "(1 step, peak 1)" in out
+    assert not re.search(r"\b1 (blocks|steps|tokens)\b", out)

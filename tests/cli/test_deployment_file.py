@@ -67,8 +67,8 @@ def test_flags_replace_what_the_file_says_however_it_is_spelled(document: Write)
     changed = deployment_of(path, {"num_gpu_blocks_override": 50, "max_concurrent_batches": 3}, [], 8)
     assert (changed.blocks, changed.max_concurrent_batches) == (50, 3)
     assert [group.cache.block_size for group in changed.groups] == [8, 8]
-    replaced = deployment_of(path, {}, ["mla", "chunked_local:4:chunk=8"], 32)
-    assert replaced.groups == (Group(MLAAttention(32)), Group(ChunkedLocal(4, 8)))
+    replaced = deployment_of(path, {}, ["mla", "chunked_local:32:chunk=8"], 32)
+    assert replaced.groups == (Group(MLAAttention(32)), Group(ChunkedLocal(32, 8)))
 
 
 def _with(line: str) -> str:
@@ -98,7 +98,16 @@ WRONG_FIELDS = {
     "prefix_caching = 1: this is not a switch": _with("prefix_caching: 1"),
     "max_model_len = -5: a sequence has": _length("-5"),
     "max_model_len = nan: this is not a whole number": _length(".nan"),
-    "max_model_len = 512: this is not a whole number": _length("'512'"),
+    "max_model_len = '512': this is not a whole number; remove the quotes": _length("'512'"),
+    "max_model_len = 'many': this is not a whole number; write digits only": _length("many"),
+    "prefix_caching = 'true': this is not a switch; remove the quotes": _with("prefix_caching: 'true'"),
+    "block_size = 16: this field is unknown; set block_size in each group": _with("block_size: 16"),
+    "blocksize = 16: this field is unknown; set block_size in each group": _with("blocksize: 16"),
+    "window = 16: this field is unknown; set window in each group": _with("window: 16"),
+    "groups[0].blocks = 9: this field is unknown; set blocks at the top": _group(
+        "{kind: full, block_size: 1, blocks: 9}"
+    ),
+    "groups, max_num_batched_tokens = nothing: these fields are needed; set them": "max_model_len: 9",
     "max_model_len = 512.0: this is not a whole number": _length("512.0"),
     "max_model_len = 1000000000000000000000000: no engine counts that many": _length(str(10**24)),
 }
@@ -142,6 +151,8 @@ def test_a_file_that_cannot_be_read_is_one_line(
 
 def test_a_directory_a_missing_file_and_no_deployment_are_one_line(command: Command, tmp_path: Path) -> None:
     (tmp_path / "folder.yaml").mkdir()
+    for folder in (".", str(tmp_path)):
+        assert f"DEPLOYMENT = {folder}: is a directory; " in command("check", folder).err
     for arguments in ([str(tmp_path / "folder.yaml")], [str(tmp_path / "missing.yaml")], [], ["nul\0.yaml"]):
         result = command("check", *arguments)
         assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
@@ -151,6 +162,25 @@ def test_a_directory_a_missing_file_and_no_deployment_are_one_line(command: Comm
 def test_a_group_flag_that_cannot_be_read_is_one_line(command: Command, text: str) -> None:
     result = command("check", "--group", text, "--max-model-len", "5", "--max-num-batched-tokens", "5")
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+
+
+def test_what_is_missing_is_named_at_once_with_its_flags(command: Command) -> None:
+    assert command("check").err == (
+        "poolproof: groups (--group), max_model_len (--max-model-len), max_num_batched_tokens "
+        "(--max-num-batched-tokens) = nothing: these fields are needed; set them\n"
+    )
+    sizes = ["--max-model-len", "9", "--max-num-batched-tokens", "9"]
+    told = "poolproof: groups[0].block_size (--group) = nothing: this field is needed; set it\n"
+    assert command("check", "--group", "full", *sizes).err == told
+
+
+def test_a_block_size_that_contradicts_a_group_flag_is_refused(command: Command) -> None:
+    sizes = ["--max-model-len", "9", "--max-num-batched-tokens", "9", "--block-size", "32"]
+    result = command("check", "--group", "full:16", *sizes)
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    assert result.err.startswith("poolproof: --group = full:16: --block-size 32 says otherwise; ")
+    for group in ("full:32", "full"):
+        assert "32" in command("check", "--group", group, *sizes).out
 
 
 def test_the_schema_is_published_and_states_what_is_legal(command: Command) -> None:
@@ -249,8 +279,8 @@ def test_no_document_ever_ends_in_a_traceback(
     capsys.readouterr()
     code = run(["check", str(path)])
     captured = capsys.readouterr()
-    assert code in {0, 1, 2, 3}, captured.err
-    assert captured.err.count("\n") == (0 if code in {0, 1} or captured.out else 1)
+    assert code in {0, 1, 2, 3, 4}, captured.err
+    assert captured.err.count("\n") == (0 if code in {0, 1, 4} or captured.out else 1)
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
