@@ -88,4 +88,4 @@ def _maker(core: Core) -> Make:
 
 
 def _parting(error: PairError) -> Parting:
-    return Parting(error.scenario, error.field, error.detail)
+    return Parting(error.scenario, error.field, error.detail, error.words)

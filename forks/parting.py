@@ -16,11 +16,13 @@ class Parting:
         scenario: The run that ends there.
         field: What differs, as `record.scheduled`, or the name of an invariant that the implementation breaks.
         detail: Both values, or the fault in words.
+        words: It in one sentence, in which the implementation is "it".
     """
 
     scenario: Scenario
     field: str
     detail: str
+    words: str
 
 
 @dataclass(frozen=True, slots=True)

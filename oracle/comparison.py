@@ -16,6 +16,7 @@ from .engine import NULL_BLOCK, Engine, Snapshot, StepRecord, Submission
 from .invariants import STATE_CHECKS, Check, Setting, Turn, blocks_add_up, first_fault, promised
 from .reference import Oracle, boot
 from .trace import Abort, Action, Moment, Scenario, Step, Submit, moment_difference, perform
+from .wording import difference_words
 
 LARGE_POOL, WALKED_EVERY = 100, 64
 """The blocks above which a pool is walked through at every so many steps only, and counted at the others."""
@@ -28,10 +29,11 @@ class PairError(AssertionError):
         scenario: The run that ends there.
         field: What differs, as `record.scheduled`, or the name of an invariant.
         detail: Both values, or the fault in words.
+        words: It in one sentence, in which the implementation is "it".
     """
 
-    def __init__(self, scenario: Scenario, field: str, detail: str) -> None:
-        self.scenario, self.field, self.detail = scenario, field, detail
+    def __init__(self, scenario: Scenario, field: str, detail: str, words: str) -> None:
+        self.scenario, self.field, self.detail, self.words = scenario, field, detail, words
         super().__init__(f"after {len(scenario.actions)} actions, {field}: {detail}")
 
 
@@ -75,7 +77,8 @@ class Pair:
         ours = self._moment(self.oracle, action)
         theirs = self._moment(self.implementation, action)
         if (found := moment_difference(ours, theirs)) is not None:
-            raise PairError(self.scenario, found[0], f"the oracle has {found[1]}, the implementation {found[2]}")
+            detail = f"the oracle has {found[1]}, the implementation {found[2]}"
+            raise PairError(self.scenario, found[0], detail, difference_words(*found))
         if theirs.record is not None:
             self._check(theirs.record, theirs.after)
         self.shown |= _kinds(action, theirs.record, self._state, theirs.after)
@@ -92,7 +95,7 @@ class Pair:
         self._checked += 1
         found = first_fault(Turn(self.setting, self._state, record, after), self._due())
         if found is not None:
-            raise PairError(self.scenario, *found)
+            raise PairError(self.scenario, *found, words=found[1])
 
     def _due(self) -> dict[str, Check]:
         """Choose the checks of this step: a large pool is counted at each, and walked through now and then only."""

@@ -17,6 +17,7 @@ from .goals import GOALS
 from .invariants import STATE_CHECKS, STEP_CHECKS, Check, Setting, Turn, promised
 from .reference import boot
 from .trace import Abort, Action, Scenario, Step, Submit, perform
+from .wording import counted
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -306,7 +307,7 @@ class _Search:
         entry, part = min((min(part), part) for part in caught)
         cycle = nx.find_cycle(graph.subgraph(part), entry)
         lead, loop = self._path(entry), [graph.edges[edge[:2]]["action"] for edge in cycle]
-        fault = f"after {len(lead)} actions the same {len(loop)} states repeat for ever"
+        fault = f"after {counted(len(lead), 'action')} the same {counted(len(loop), 'state')} repeat for ever"
         self.result.violations.append(Violation("progress", fault, self._scenario(lead + loop), len(loop)))
 
 

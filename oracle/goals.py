@@ -9,7 +9,7 @@ def runs_out(turn: Turn) -> str | None:
     """Reach the refusal of a block to a running request: its admission promised more than the pool had."""
     for allocation in turn.record.allocations:
         if allocation.refused and not allocation.waiting:
-            return f"{allocation.name} runs and is refused, with {allocation.free_before} free"
+            return f"{allocation.name!r} runs and is refused, with {allocation.free_before} free"
     return None
 
 
@@ -17,7 +17,7 @@ def gate_then_refused(turn: Turn) -> str | None:
     """Reach a request that passes the gate and is refused the blocks of its first step in the same breath."""
     for allocation in turn.record.allocations:
         if allocation.refused and allocation.gate_passed:
-            return f"{allocation.name} passes the gate and is refused with {allocation.free_before} free"
+            return f"{allocation.name!r} passes the gate and is refused with {allocation.free_before} free"
     return None
 
 

@@ -13,6 +13,7 @@ from ..spec.deployment import Deployment
 from ..spec.design import Cap, Design, Freeing
 from ..spec.sizing import group_requirement
 from .engine import NULL_BLOCK, Snapshot, Status, StepRecord
+from .wording import unfinished
 
 Fault: TypeAlias = str | None
 """What is wrong, in words, or None."""
@@ -97,7 +98,7 @@ def peak_within_cap(turn: Turn) -> Fault:
     for name, held in turn.record.held.items():
         for index, (limit, blocks) in enumerate(zip(turn.setting.bounds, held, strict=True)):
             if blocks > limit:
-                return f"{name} holds {blocks} blocks of group {index}, which is bounded by {limit}"
+                return f"{name!r} holds {blocks} blocks of group {index}, which is bounded by {limit}"
     return None
 
 
@@ -107,7 +108,8 @@ def prediction_covers_allocation(turn: Turn) -> Fault:
         return f"the engine raised: {turn.record.error}"
     for allocation in turn.record.allocations:
         if allocation.predicted is not None and sum(allocation.taken) > allocation.predicted:
-            return f"{allocation.name} took {sum(allocation.taken)} blocks where {allocation.predicted} were predicted"
+            taken = sum(allocation.taken)
+            return f"{allocation.name!r} took {taken} blocks where {allocation.predicted} were predicted"
     return None
 
 
@@ -120,9 +122,9 @@ def window_intact(turn: Turn) -> Fault:
         for index, (cache, table) in enumerate(zip(turn.setting.caches, tables, strict=True)):
             first = recycled(cache, processed)
             if NULL_BLOCK in table[first:]:
-                return f"{name} may read a null block of group {index} from entry {first} on: {table}"
+                return f"{name!r} may read a null block of group {index} from entry {first} on: {table}"
             if len(table) * turn.setting.tokens_per_block[index] < computed + turn.record.scheduled[name]:
-                return f"{name} has {len(table)} entries in group {index} for tokens beyond them"
+                return f"{name!r} has {len(table)} entries in group {index} for tokens beyond them"
     return None
 
 
@@ -134,7 +136,7 @@ def failure_has_no_effect(turn: Turn) -> Fault:
             continue
         before = turn.before.requests[allocation.name].tables
         if view.status is Status.RUNNING or not _only_recycled(before, view.tables):
-            return f"{allocation.name} was refused and its tables went from {before} to {view.tables}"
+            return f"{allocation.name!r} was refused and its tables went from {before} to {view.tables}"
     return None
 
 
@@ -143,7 +145,7 @@ def preemption_frees(turn: Turn) -> Fault:
     for first, again in pairwise(turn.record.allocations):
         retry = first.name == again.name and first.refused and not first.waiting
         if retry and again.free_before <= first.free_before:
-            return f"{first.name} asked again with {again.free_before} free blocks after {first.free_before}"
+            return f"{first.name!r} asked again with {again.free_before} free blocks after {first.free_before}"
     return None
 
 
@@ -153,7 +155,7 @@ def idle_means_done(turn: Turn) -> Fault:
     moved = record.scheduled or record.preempted or record.finished or turn.before.batches_in_flight
     if moved or record.error is not None or not turn.after.requests:
         return None
-    return f"nothing moves and {', '.join(turn.after.requests)} are unfinished"
+    return f"nothing moves, and {unfinished(turn.after.requests)}"
 
 
 STEP_CHECKS: dict[str, Check] = {

@@ -13,6 +13,7 @@ from .engine import Engine, Snapshot
 from .invariants import Fault, Turn
 from .lone import Fate, LoneOutcome, lone_run, progress_key
 from .reference import boot
+from .wording import unfinished
 
 Boot = Callable[[Deployment], Engine]
 """Boot an engine on `deployment.blocks`, whatever its startup check says."""
@@ -38,7 +39,7 @@ class Progress:
             return None
         state = progress_key(turn.after)
         if state in self._seen:
-            return f"a state repeats and {', '.join(turn.after.requests)} get no further"
+            return f"a state repeats for ever, and {unfinished(turn.after.requests)}"
         self._seen.add(state)
         return None
 

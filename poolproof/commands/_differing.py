@@ -164,6 +164,7 @@ def _parted(implementation: Implementation, session: _Session, plan: Plan) -> Pa
     return Parted(
         field=small.field,
         detail=small.detail,
+        words=small.words,
         deployment=_deployment_words(small.scenario),
         actions=tuple(map(action_words, small.scenario.actions)),
         case=str(path) if saved else None,
@@ -198,7 +199,8 @@ def _report(plan: Plan, session: _Session, parted: Parted | None, findings: tupl
 def _judged(plan: Plan, session: _Session, parted: Parted | None) -> tuple[Verdict, str]:
     name, design = plan.implementation, session.candidate.design.name
     if parted is not None:
-        headline = f"{name} and the oracle of {design} part after {len(parted.actions)} actions: {parted.field}"
+        what = "goes wrong beside" if parted.field in STEP_CHECKS else "parts from"
+        headline = f"{name} {what} the oracle of {design} at action {len(parted.actions)}: {parted.words}"
         return Refuted(Witness((("actions", len(parted.actions)),), (parted.detail,), parted.actions)), headline
     if not session.scenarios:
         reason = f"{name} refused every deployment that was drawn, so that nothing was compared"

@@ -10,6 +10,7 @@ from ..oracle.explore import GOALS, Exploration, Violation, explore, searched_fo
 from ..oracle.reference import boot
 from ..oracle.trace import Moment, Scenario, replay
 from ..oracle.verdict import Holds, Refuted, Verdict, Witness
+from ..oracle.wording import counted
 from ..render.output import Progress
 from ..render.run_records import ExploreReport, Reached
 from ..spec import SOUND, Deployment, Design, UsageError, named
@@ -164,11 +165,13 @@ def _name(search: Search, design: Design) -> str:
 
 def _judged(search: Search, found: _Found, first: Reached | None) -> tuple[Verdict, str]:
     engine = _name(search, found.design)
-    size = f"{found.exploration.states:,} states and {found.exploration.transitions:,} transitions"
+    states, transitions = found.exploration.states, found.exploration.transitions
+    size = f"{counted(states, 'state')} and {counted(transitions, 'transition')}"
     if first is None:
         return Holds(f"{size}, no fault"), f"{engine} has no fault in all {size}"
     actions = tuple(scene.action for scene in first.scenes)
-    headline = f"{engine} violates {first.name} after {len(actions)} actions: {first.fault}"
+    how = first.fault if first.name == "progress" else f"after {counted(len(actions), 'action')} {first.fault}"
+    headline = f"{engine} goes wrong: {how}"
     return Refuted(Witness((("actions", len(actions)),), (first.fault,), actions)), headline
 
 

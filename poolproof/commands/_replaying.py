@@ -13,6 +13,7 @@ from ..oracle.reference import boot
 from ..oracle.trace import Moment, Scenario
 from ..oracle.trace import replay as on_engine
 from ..oracle.verdict import Holds, Refuted, Verdict, Witness
+from ..oracle.wording import counted
 from ..render.output import Progress
 from ..render.run_records import ReplayReport, Scene
 from ..spec import Design, UsageError, named
@@ -124,15 +125,18 @@ def _judged(case: SavedCase, shown: tuple[Scene, ...], faults: dict[tuple[str, i
     actions = tuple(scene.action for scene in shown)
     for scene in shown:
         if scene.difference is not None:
-            headline = f"the engines part at action {scene.number}: {scene.difference}"
+            words = scene.difference.partition(": ")[2]
+            headline = f"{case.implementation} parts from the oracle of {case.design} at action {scene.number}: {words}"
             return _refuted(scene.number, scene.difference, actions), headline
     for (engine, index), fault in faults.items():
-        headline = f"{engine} violates {fault.partition(':')[0]} at action {index + 1}"
+        name = f"the oracle of {case.design}" if engine == ORACLE else engine
+        headline = f"{name} goes wrong at action {index + 1}: {fault.partition(': ')[2]}"
         return _refuted(index + 1, fault, actions), headline
+    length = counted(len(shown), "action")
     if case.implementation is None:
-        evidence = f"the oracle of {case.design} violates nothing in {len(shown)} actions"
+        evidence = f"the oracle of {case.design} violates nothing in {length}"
     else:
-        evidence = f"{case.implementation} and the oracle of {case.design} do the same in all {len(shown)} actions"
+        evidence = f"{case.implementation} and the oracle of {case.design} do the same in {length}"
     return Holds(evidence), evidence
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ..oracle.engine import Snapshot
 from ..oracle.invariants import Check, Setting, Turn, first_fault
 from ..oracle.liveness import Progress
-from ..oracle.trace import Moment, first_difference
+from ..oracle.trace import Difference, Moment, first_difference
+from ..oracle.wording import difference_words, value_words
 from ..render.run_records import EngineMoment, Scene
 from ._words import action_words, event_words
 
@@ -30,22 +32,29 @@ def scenes(runs: Runs, faults: Mapping[tuple[str, int], str], cycle: int = 0) ->
     )
 
 
-def _parting(runs: Runs) -> dict[int, str]:
+def _parting(runs: Runs) -> dict[int, Difference]:
     """Find the first action after which an engine differs from the first one, and how."""
     first, *others = runs.values()
     for other in others:
         if (found := first_difference(tuple(first), tuple(other))) is not None:
-            names = list(runs)
-            return {found.index: f"{found.field}: {names[0]} has {found.left}, {names[1]} has {found.right}"}
+            return {found.index: found}
     return {}
 
 
 def _scene(
-    index: int, runs: Runs, faults: Mapping[tuple[str, int], str], difference: str | None, *, repeats: bool
+    index: int, runs: Runs, faults: Mapping[tuple[str, int], str], found: Difference | None, *, repeats: bool
 ) -> Scene:
     done = {name: moments[index] for name, moments in runs.items() if index < len(moments)}
     shown = tuple(_shown(name, moment, faults.get((name, index))) for name, moment in done.items())
     action = next(iter(done.values())).action
+    if found is None:
+        return Scene(index + 1, action_words(action), shown, repeats=repeats)
+    sides = (found.left, found.right), (found.right, found.left)
+    shown = tuple(
+        replace(moment, apart=f"{found.field}: {value_words(found.field, *values)}")
+        for moment, values in zip(shown, sides, strict=True)
+    )
+    difference = f"{found.field}: {difference_words(found.field, found.left, found.right)}"
     return Scene(index + 1, action_words(action), shown, difference, repeats)
 
 

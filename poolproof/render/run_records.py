@@ -28,6 +28,7 @@ class EngineMoment:
         tables: The block tables of every unfinished request, one per group; 0 is a recycled entry.
         error: What the engine raised.
         fault: The invariant that is violated here, and how.
+        apart: The field in which it differs from the other engine here, and its value.
     """
 
     engine: str
@@ -38,6 +39,7 @@ class EngineMoment:
     tables: tuple[tuple[str, tuple[tuple[int, ...], ...]], ...]
     error: str | None = None
     fault: str | None = None
+    apart: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Scene:
         number: The action, counted from 1.
         action: What was done, in words.
         engines: What each engine did.
-        difference: The first field that differs, and both values, where this is where the engines part.
+        difference: The first field that differs, and how in words, where this is where the engines part.
         repeats: It is part of a cycle that repeats for ever.
     """
 
@@ -66,6 +68,7 @@ class Parted:
     Args:
         field: What differs, or the invariant that is violated.
         detail: Both values, or the fault in words.
+        words: It in one sentence, in which the implementation is "it".
         deployment: The deployment, as flags.
         actions: What was done, in words.
         case: The file that holds the run, where it could be saved.
@@ -74,6 +77,7 @@ class Parted:
 
     field: str
     detail: str
+    words: str
     deployment: str
     actions: tuple[str, ...]
     case: str | None

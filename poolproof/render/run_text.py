@@ -126,7 +126,7 @@ def _cells(moment: EngineMoment) -> tuple[str, ...]:
     scheduled = ", ".join(f"{name} {tokens}" for name, tokens in moment.scheduled)
     tables = "; ".join(f"{name} {_tables(groups)}" for name, groups in moment.tables)
     return (
-        escape(moment.engine),
+        f"[bold red]> {escape(moment.engine)}[/]" if moment.apart is not None else escape(moment.engine),
         escape(scheduled) or "[dim]-[/]",
         str(len(moment.free)),
         escape(tables) or "[dim]-[/]",
@@ -139,7 +139,8 @@ def _tables(groups: tuple[tuple[int, ...], ...]) -> str:
 
 
 def _events(moment: EngineMoment) -> str:
-    told = [escape(event) for event in moment.events]
+    told = [] if moment.apart is None else [f"[bold red]> {escape(moment.apart)}[/]"]
+    told += [escape(event) for event in moment.events]
     if moment.error is not None:
         told.append(f"[red]raised {escape(moment.error)}[/]")
     if moment.fault is not None:

@@ -96,7 +96,7 @@ def test_junit_has_a_case_for_equality_and_for_each_invariant(command: Command, 
     failed = [case.name for case in suite if case.is_failure]
     assert failed == ["equality"]
     assert {"equality", "no_block_lost", "window_intact", "covered: preemption"} <= {case.name for case in suite}
-    assert result.out.startswith(f"{fork(OLD)} and the oracle of vllm-0.22 part after 2 actions")
+    assert result.out.startswith(f"{fork(OLD)} parts from the oracle of vllm-0.22 at action 2: it has ")
 
 
 def test_two_comparisons_give_the_same_bytes(command: Command, fork: Fork, tmp_path: Path) -> None:

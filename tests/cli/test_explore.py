@@ -78,7 +78,18 @@ def test_a_fault_is_saved_and_replayed(command: Command, tmp_path: Path) -> None
     command("explore", *CAPPED_GATE, "--design", "coordinator-caps-window", "--save", str(path))
     again = command("replay", str(path))
     assert again.code == 1
-    assert again.headline == "REFUTED  oracle violates progress at action 6"
+    assert (
+        again.headline
+        == "REFUTED  the oracle of coordinator-caps-window goes wrong at action 6: a state repeats for ever, and 'a' is unfinished"
+    )
+
+
+def test_the_first_line_is_a_sentence(command: Command) -> None:
+    result = command("explore", *GATE, "--design", "vllm-0.19")
+    assert result.headline == (
+        "REFUTED  the oracle of vllm-0.19 goes wrong: after 2 actions nothing moves, and 'a' is unfinished"
+    )
+    assert "idle_means_done violated: nothing moves, and 'a' is unfinished" in result.out
 
 
 def test_the_run_is_drawn(command: Command, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,7 +12,9 @@ from xml.etree import ElementTree
 import pytest
 
 from poolproof.oracle import Submission
+from poolproof.oracle.engine import Allocation, RequestView, Status
 from poolproof.oracle.trace import Abort, Scenario, Step, Submit
+from poolproof.oracle.wording import difference_words, value_words
 from poolproof.spec import Deployment, FullAttention, Group, SlidingWindow
 
 Command = Callable[..., Any]
@@ -93,10 +96,52 @@ def test_an_implementation_that_has_moved_is_asked_for(command: Command, case: s
     assert result.err.endswith("where it has moved, name it: replay CASE --impl SPEC\n")
 
 
+ASKED = Allocation("b", waiting=True, refused=False, free_before=2, taken=(1,), predicted=1)
+
+
+@pytest.mark.parametrize(
+    ("field", "oracle", "other", "words", "shown"),
+    [
+        ("record.tables", {"a": ((1,),)}, {"a": ((2,),)}, "it holds other blocks for 'a'", "a (2)"),
+        ("record.tables", {"a": ((1,),)}, {"a": ((1, 2),)}, "it holds 2 blocks for 'a', the oracle 1", "a (1 2)"),
+        ("record.scheduled", [("a", 1)], [("a", 2)], "it schedules 2 tokens of 'a', the oracle 1", "a 2"),
+        ("record.scheduled", [("a", 1)], [], "it does not schedule 'a', the oracle does", "a nothing"),
+        ("record.finished", ("a", "b"), (), "it does not finish 'a' and 'b', the oracle does", "nothing"),
+        ("record.admitted", (), ("a",), "it does admit 'a', the oracle does not", "a"),
+        ("record.error", None, "boom", "it raises, and the oracle does not", "boom"),
+        ("record.allocations", 1, 2, "it asks its pool 2 times, the oracle 1", "2"),
+        (
+            "record.allocations",
+            replace(ASKED, refused=True),
+            ASKED,
+            "it grants blocks to 'b', the oracle does not",
+            "b asks with 2 free: 1 taken, 1 predicted",
+        ),
+        ("after.free", (1, 2), (2, 1), "its free blocks stand in another order", "2, 1"),
+        ("after.waiting", ("a",), (), "it differs in waiting", "nothing"),
+        (
+            "after.requests",
+            {"a": RequestView(Status.RUNNING, 1, 2)},
+            {"a": RequestView(Status.RUNNING, 2, 2)},
+            "computed of 'a' is 2, in the oracle 1",
+            "a computed 2",
+        ),
+    ],
+)
+def test_a_difference_is_a_sentence(field: str, oracle: Any, other: Any, words: str, shown: str) -> None:
+    assert difference_words(field, oracle, other) == words
+    assert value_words(field, other, oracle) == shown
+
+
 @pytest.mark.network
 def test_the_first_difference_is_shown(command: Command, case: str, fetched: Callable[[str], str]) -> None:
     """0.21.0 takes no slot for drafts in a first step; 0.33.0 does."""
     result = command("replay", case, "--impl", fetched("vllm==0.21.0"), "--design", "vllm-0.33")
     assert result.code == 1
-    assert "first difference after action 2: record.tables" in result.out
+    assert result.headline == (
+        "REFUTED  vllm==0.21.0 parts from the oracle of vllm-0.33 at action 2: it holds 4 blocks for 'a', the oracle 6"
+    )
+    assert "first difference after action 2: record.tables: it holds 4 blocks for 'a'" in result.out
+    marked = [line for line in result.out.splitlines() if "> record.tables: a (" in line]
+    assert ["> oracle" in line for line in marked] == [True, False]
     assert command("replay", case, "--impl", "vllm==0.21.0", "--design", "vllm-0.20").code == 0
