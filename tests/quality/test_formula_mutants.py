@@ -14,9 +14,9 @@ import pytest
 
 from poolproof.oracle.verdict import REFUTED, Refuted, exit_code
 from poolproof.proofs.runner import check_all
-from poolproof.spec import attention, sizing
-from poolproof.spec.arithmetic import Term, cdiv, fdiv, maximum, minimum
-from poolproof.spec.attention import Attention, ChunkedLocal, FullAttention, SlidingWindow
+from poolproof.spec import admission, attention, sizing
+from poolproof.spec.arithmetic import Term, cdiv, fdiv, maximum, minimum, total
+from poolproof.spec.attention import Attention, ChunkedLocal, FullAttention, SlidingWindow, slots_needed
 from poolproof.spec.deployment import Deployment
 from poolproof.spec.design import Design
 
@@ -25,6 +25,7 @@ Formula = Callable[..., Any]
 LARGEST = 6
 
 budget = sizing.budget
+gate = admission.gate_requirement
 
 
 def window_bound(retained: Formula, divide: Formula, choose: Formula, spare: int) -> Formula:
@@ -75,6 +76,22 @@ def budget_under(**decisions: bool) -> Formula:
         return budget(deployment, replace(design, **decisions))
 
     return changed
+
+
+def length_with_one_batch_fewer(tokens: Term, deployment: Deployment, design: Design) -> Term:
+    return slots_needed(0, tokens, deployment.max_concurrent_batches * deployment.lookahead, deployment.max_model_len)
+
+
+def gate_of_groups_counted_once(tokens: Term, deployment: Deployment, design: Design) -> Term:
+    length = admission.gate_length(tokens, deployment, design)
+    charges = (
+        admission.charged(group.cache, length, deployment, design, design.gate_cap) for group in deployment.groups
+    )
+    return total(charges)
+
+
+def gate_of_one_where_there_is_none(tokens: Term, deployment: Deployment, design: Design) -> Term:
+    return gate(tokens, deployment, design) if design.gate else 1
 
 
 def budget_less_one(deployment: Deployment, design: Design) -> Term:
@@ -228,6 +245,21 @@ FUNCTIONS: dict[str, tuple[Formula, Formula, str]] = {
         sizing.budget,
         budget_less_one,
         "window_with_one_lookahead_token_stays_within_cap",
+    ),
+    "a batch of drafts forgotten in what a request grows to": (
+        admission.gate_length,
+        length_with_one_batch_fewer,
+        "gate_that_reserves_growth_pays_for_full_attention_to_the_end",
+    ),
+    "alike groups counted once at the gate": (
+        admission.gate_requirement,
+        gate_of_groups_counted_once,
+        "gate_of_alike_groups_demands_as_many_times_one",
+    ),
+    "a block demanded where there is no gate": (
+        admission.gate_requirement,
+        gate_of_one_where_there_is_none,
+        "design_without_a_gate_demands_nothing_at_it",
     ),
 }
 
