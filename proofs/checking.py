@@ -176,7 +176,8 @@ def _term(truth: Truth) -> z3.BoolRef:
 
 
 def _open(what: str, reply: Reply) -> Inconclusive:
-    return Inconclusive(f"{what}: the solver gave up ({reply.reason}); raise its resource limit")
+    limit = "--timeout" if reply.reason in {"timeout", "canceled"} else "--rlimit"
+    return Inconclusive(f"{what}: the solver gave up ({reply.reason}); raise its limit with {limit}")
 
 
 def _assignment(values: Mapping[str, int]) -> str:

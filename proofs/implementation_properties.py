@@ -192,7 +192,8 @@ def boot_covers_gate(decisions: Decisions, shape: Shape, block_size: int, *, bat
 
     return Property(
         "boot_covers_gate",
-        "A pool that passes the startup check admits any request of at most the greatest length when it is empty.",
+        "A pool that passes the startup check admits, when it is empty, a sequence of up to max_model_len tokens "
+        "(a preempted request re-enters with all its tokens).",
         (*shape.sizes, BUDGET, LENGTH, TOKENS, BLOCKS),
         premises,
         program,

@@ -48,7 +48,7 @@ def folded(judgements: Iterable[Judgement]) -> Iterator[Cell]:
     """Put the judgements of one setting together over the block sizes; the gravest one decides."""
     rows: dict[Row, list[Verdict]] = {}
     for judgement in judgements:
-        rows.setdefault(_row(judgement), []).append(judgement.verdict)
+        rows.setdefault(_row(judgement), []).append(_located(judgement))
     return (Cell(row, _together(verdicts)) for row, verdicts in rows.items())
 
 
@@ -58,6 +58,15 @@ def _row(judgement: Judgement) -> Row:
     # How many batches the cap's own budget counts is the implementation's choice; elsewhere it is the setting's.
     batches = "; 2 batches in flight" if scope.batches_in_flight == "2" else ""
     return Row(judgement.name, f"{groups}{batches}", judgement.sentence)
+
+
+def _located(judgement: Judgement) -> Verdict:
+    """Say with a counterexample at which fixed sizes it was found."""
+    verdict, fixed = judgement.verdict, judgement.scope.concrete
+    if not isinstance(verdict, Refuted) or not fixed:
+        return verdict
+    at = f"at {', '.join(f'{name} {value}' for name, value in fixed)}"
+    return Refuted(replace(verdict.witness, facts=(at, *verdict.witness.facts)))
 
 
 def _together(verdicts: Sequence[Verdict]) -> Verdict:

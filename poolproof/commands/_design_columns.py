@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..proofs.design_claims import decide_claims
+from ..render.counting import counted
 from ..render.matrix_records import Cell, Column, MatrixReport, Row
 from ..render.output import Progress
 from ..spec import DESIGNS, Design, named
@@ -19,7 +20,7 @@ def designs_report(names: Sequence[str], jobs: int, tell: Progress) -> MatrixRep
         for found, verdict in zip(cells.values(), verdicts, strict=True):
             found.append(Cell(row, verdict))
     columns = tuple(_column(named(name), tuple(found)) for name, found in cells.items())
-    title = f"{len(columns)} designs, every size symbolic"
+    title = f"{counted(len(columns), 'design')}, every size symbolic"
     return MatrixReport(title, columns, " ".join(["poolproof matrix --designs", *names]))
 
 

@@ -15,11 +15,11 @@ SAMPLES = 512
 
 
 def draw(case: Case, path: Path) -> None:
-    """Write the curves of a case as an SVG file."""
-    from ..render.output import write_file
+    """Write the curves of a case as an SVG file; where that fails, it is said and the verdict stands."""
+    from ..render.saving import leave
     from ..render.svg import to_svg
 
-    write_file("--svg", path, to_svg(curves(case)))
+    leave("--svg", path, to_svg(curves(case)))
 
 
 def curves(case: Case) -> Curves:

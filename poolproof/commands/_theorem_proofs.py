@@ -19,19 +19,21 @@ if TYPE_CHECKING:
 def prove_theorems(selected: Sequence[str], jobs: int, timeout: float | None, rlimit: int | None, form: Format) -> int:
     """Check theorems, show what came of it and return the exit code."""
     from ..oracle.verdict import exit_code
+    from ..render.counting import counted
     from ..render.output import note, show
     from ..render.records import ProveReport
 
     begun = time.monotonic()
     outcomes = _check_all(selected, jobs, _budget(timeout, rlimit))
     show(ProveReport(tuple(map(_recorded, outcomes)), _replay(selected, timeout, rlimit)), form)
-    note(f"{len(outcomes)} theorems in {time.monotonic() - begun:.1f} s")
+    note(f"{counted(len(outcomes), 'theorem')} in {time.monotonic() - begun:.1f} s")
     return exit_code(outcome.verdict for outcome in outcomes)
 
 
 def doubt_theorems(selected: Sequence[str], jobs: int, form: Format) -> int:
     """Check theorems as usual, then in every other way, show what came of it and return the exit code."""
     from ..oracle.verdict import exit_code
+    from ..render.counting import counted
     from ..render.output import note, progress, show
     from ._trust import trusted
 
@@ -40,16 +42,17 @@ def doubt_theorems(selected: Sequence[str], jobs: int, form: Format) -> int:
     with progress() as tell:
         report = trusted(selected, outcomes, jobs, tell)
     show(report, form)
-    note(f"{len(outcomes)} theorems in {time.monotonic() - begun:.1f} s")
+    note(f"{counted(len(outcomes), 'theorem')} in {time.monotonic() - begun:.1f} s")
     return exit_code(verdict for theorem in report.theorems for verdict in theorem.verdicts)
 
 
 def write_smtlib(selected: Sequence[str], directory: Path) -> None:
     """Write the questions about theorems for other solvers."""
     from ..proofs.trust.runner import write_smtlib as write
+    from ..render.counting import counted
     from ..render.output import note
 
-    note(f"{write(selected or None, directory)} files in {directory}")
+    note(f"{counted(write(selected or None, directory), 'file')} in {directory}")
 
 
 def _budget(timeout: float | None, rlimit: int | None) -> Budget:

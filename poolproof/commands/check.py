@@ -60,7 +60,8 @@ def run(
 ) -> int:
     """Say whether a deployment's pool admits and serves every legal prompt, and if not, which ones wait for ever.
 
-    Exit code 0 where boot accepts the pool and every prompt is served; 1 where it does not.
+    Exit code 0 where boot accepts the pool and every prompt is served; 1 where it does not; 2 where a file that is to
+    be written cannot be, which is seen before the check (one that fails later is told, and the verdict's code stays).
     """
     if schema:
         return _print_schema()
@@ -94,13 +95,15 @@ def _print_schema() -> int:
 def _check(deployment: Deployment, design: str | None, impl: str | None, form: Format, svg: Path | None) -> int:
     from ..oracle.verdict import exit_code
     from ..render.output import progress, show
+    from ..render.saving import reserve
     from ._checking import checked
 
+    reserve("--svg", svg)
     with progress() as tell:
         report, case = checked(deployment, design, impl, tell)
+    show(report, form)
     if svg is not None:
         from ._drawing import draw
 
         draw(case, svg)
-    show(report, form)
     return exit_code([report.verdict])

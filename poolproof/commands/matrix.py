@@ -38,12 +38,16 @@ def run(
 ) -> int:
     """Decide every property of every implementation, and say by which smallest counterexample one fails.
 
-    Exit code 0 where everything is proved or holds; 1 where anything is refuted.
+    Exit code 0 where everything is proved or holds; 1 where anything is refuted; 2 where the file of --output cannot
+    be written, which is seen before the work (where it fails later, the matrix is printed and its code stays).
     """
     from ..forks.releases import RELEASES
     from ..oracle.verdict import exit_code
+    from ..render.counting import counted
     from ..render.output import note, progress
+    from ..render.saving import reserve
 
+    reserve("--output", output)
     begun = time.monotonic()
     with progress() as tell:
         if designs:
@@ -52,7 +56,7 @@ def run(
         else:
             report = _judged(specs or list(RELEASES.values()), block_size or [16], jobs, cache, tell)
     _write(report, form, output)
-    note(f"{len(report.columns)} columns in {time.monotonic() - begun:.1f} s")
+    note(f"{counted(len(report.columns), 'column')} in {time.monotonic() - begun:.1f} s")
     return exit_code(report.verdicts())
 
 
@@ -62,6 +66,7 @@ def _judged(specs: Sequence[str], block_sizes: Sequence[int], jobs: int, cache: 
 
     from ..forks import resolve
     from ..forks.results import Results, may_keep
+    from ..render.counting import counted
     from ..render.matrix_records import MatrixReport
     from ._columns import column
 
@@ -74,7 +79,7 @@ def _judged(specs: Sequence[str], block_sizes: Sequence[int], jobs: int, cache: 
         sources = list(pool.map(lambda spec: resolve(spec, on_progress=tell), specs))
         judged = tuple(pool.map(judge, sources))
     sizes = ", ".join(map(str, block_sizes))
-    title = f"{len(judged)} implementations; boot decided at block size {sizes}, everything else at any"
+    title = f"{counted(len(judged), 'implementation')}; boot decided at block size {sizes}, everything else at any"
     return MatrixReport(title, judged, _replay(specs, block_sizes))
 
 
@@ -91,7 +96,5 @@ def _replay(specs: Sequence[str], block_sizes: Sequence[int]) -> str:
 def _write(report: MatrixReport, form: MatrixFormat, output: Path | None) -> None:
     from ..render.matrix import show, write
 
-    if output is None:
+    if output is None or not write(report, form, output):
         show(report, form)
-    else:
-        write(report, form, output)

@@ -53,6 +53,7 @@ def run(
 
     Exit code 0 where everything came out as recorded: covers reached and mutants refuted, too. With --impl, the
     implementation's own code is executed on symbolic integers, and 0 means that every property is proved of it.
+    The files of --smtlib are written before anything is proved, or refused with exit code 2.
     """
     if impl is not None:
         ours = {"--family": family, "--timeout": timeout, "--rlimit": rlimit, "--smtlib": smtlib}
@@ -60,21 +61,23 @@ def run(
         return _prove_implementation(impl, names or [], block_size or [], form)
     refuse({"--block-size": block_size}, "is about an implementation", "name one with --impl")
     selected = [*(names or []), *(family or [])]
+    if trust is Trust.FULL:
+        refuse({"--timeout": timeout, "--rlimit": rlimit}, "has no effect with --trust full", "leave it out")
     if smtlib is not None:
         write_smtlib(selected, smtlib)
     if trust is Trust.FULL:
-        refuse({"--timeout": timeout, "--rlimit": rlimit}, "has no effect with --trust full", "leave it out")
         return doubt_theorems(selected, jobs, form)
     return prove_theorems(selected, jobs, timeout, rlimit, form)
 
 
 def _prove_implementation(impl: str, properties: Sequence[str], block_sizes: Sequence[int], form: Format) -> int:
     from ..oracle.verdict import exit_code
+    from ..render.counting import counted
     from ..render.output import note, progress, show
 
     begun = time.monotonic()
     with progress() as tell:
         report = judged(impl, properties, block_sizes, tell)
     show(report, form)
-    note(f"{len(report.judgements)} judgements in {time.monotonic() - begun:.1f} s")
+    note(f"{counted(len(report.judgements), 'judgement')} in {time.monotonic() - begun:.1f} s")
     return exit_code(judgement.verdict for judgement in report.judgements)

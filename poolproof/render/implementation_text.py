@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import RenderableType
@@ -12,7 +11,7 @@ from rich.table import Table
 from ..oracle.verdict import Refuted
 from ..proofs.judgement import Judgement
 from .implementation_records import ImplementationReport
-from .style import columns, gravest, headline_word, reason_of, verdict_word, witness_lines
+from .style import columns, gravest, headline_word, reason_of, tally, verdict_word, witness_lines
 
 
 def implementation_text(report: ImplementationReport) -> Iterator[RenderableType]:
@@ -42,8 +41,7 @@ def _key(judgement: Judgement) -> tuple[str, ...]:
 
 def _summary(report: ImplementationReport) -> str:
     verdicts = [each.verdict for each in report.judgements]
-    counts = Counter(verdict_word(verdict) for verdict in verdicts)
-    told = ", ".join(f"{number} {word}" for word, number in counts.items())
+    told = f"{tally(verdicts)} (each of a property in one setting)"
     return f"{headline_word(gravest(verdicts))}  {escape(report.implementation)}: {told}"
 
 
@@ -90,6 +88,9 @@ def _undecided(row: Sequence[Judgement]) -> Iterator[str]:
             yield f"{_title(row[0])}: {verdict_word(row[0].verdict)}: {escape(reason)}"
 
 
+_PATHS = "k of n: n paths through the code were explored, and on k of them the property has something to say"
+
+
 def _title(judgement: Judgement) -> str:
     batches = judgement.scope.batches_in_flight
     in_flight = f"{batches} batch{'' if batches == '1' else 'es'} in flight"
@@ -98,6 +99,7 @@ def _title(judgement: Judgement) -> str:
 
 
 def _notes(report: ImplementationReport) -> Iterator[str]:
+    yield f"[dim]paths[/]       {_PATHS}"
     for text in dict.fromkeys(text for each in report.judgements for text in each.assumed):
         yield f"[dim]assumed[/]     {escape(text)}"
     for text in report.unenforced:

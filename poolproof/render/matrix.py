@@ -9,7 +9,8 @@ from .matrix_html import matrix_html
 from .matrix_records import MatrixReport
 from .matrix_text import matrix_markdown
 from .output import show as show_report
-from .output import write_file, written
+from .output import written
+from .saving import leave
 
 
 def show(report: MatrixReport, form: MatrixFormat) -> None:
@@ -20,13 +21,9 @@ def show(report: MatrixReport, form: MatrixFormat) -> None:
         print(_written(report, form))
 
 
-def write(report: MatrixReport, form: MatrixFormat, path: Path) -> None:
-    """Write a matrix into a file.
-
-    Raises:
-        UsageError: It cannot be written.
-    """
-    write_file("--output", path, f"{_written(report, form)}\n")
+def write(report: MatrixReport, form: MatrixFormat, path: Path) -> bool:
+    """Write a matrix into a file, and tell whether that succeeded."""
+    return leave("--output", path, f"{_written(report, form)}\n")
 
 
 def _written(report: MatrixReport, form: MatrixFormat) -> str:

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from .matrix_records import MatrixReport
 from .matrix_view import Line, Mark, Note, view
-from .style import columns, gravest, headline_word
+from .style import columns, gravest, headline_word, tally
 
 _COLOURS = {"proved": "green", "holds": "green", "refuted": "red"}
 
@@ -17,7 +17,8 @@ _COLOURS = {"proved": "green", "holds": "green", "refuted": "red"}
 def matrix_text(report: MatrixReport) -> Iterator[RenderableType]:
     """Lay a matrix out for a terminal."""
     shown = view(report)
-    yield f"{headline_word(gravest(report.verdicts()))}  {escape(report.title)}"
+    verdicts = tuple(report.verdicts())
+    yield f"{headline_word(gravest(verdicts))}  {escape(report.title)}: {tally(verdicts)}"
     yield ""
     table = columns("property", "setting", *(column.label for column in report.columns))
     for line in shown.lines:

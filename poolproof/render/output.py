@@ -7,10 +7,8 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import StringIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ..spec.errors import UsageError
 from . import Format
 from .records import Report
 
@@ -20,8 +18,8 @@ if TYPE_CHECKING:
 PATIENCE = 2.0
 """The seconds after which progress is shown."""
 
-PIPED_WIDTH = 160
-"""The columns of output that nobody's terminal limits."""
+PIPED_WIDTH = 100_000
+"""The columns of output that nobody's terminal limits: no line is ever wrapped."""
 
 
 def show(report: Report, form: Format) -> None:
@@ -51,18 +49,6 @@ def written(report: Report, form: Format) -> str:
     plain = StringIO()
     _print(Console(file=plain, width=PIPED_WIDTH, highlight=False, no_color=True), to_text(report))
     return "\n".join(line.rstrip() for line in plain.getvalue().splitlines())
-
-
-def write_file(option: str, path: Path, text: str) -> None:
-    """Write a file that was asked for.
-
-    Raises:
-        UsageError: It cannot be written.
-    """
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(option, str(path), f"cannot be written: {error.strerror}", "name a writable file") from error
 
 
 def _print(console: Console, renderables: Iterable[RenderableType]) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from rich.markup import escape
 from rich.table import Table
 
 from ..oracle.verdict import Holds, Inconclusive, Proved, Refuted, Unsupported, Vacuous, Verdict
+from .counting import counted
 
 _WORDS: dict[type[Verdict], tuple[str, str]] = {
     Proved: ("proved", "green"),
@@ -34,8 +36,9 @@ def headline_word(verdict: Verdict) -> str:
 def columns(*titles: str, right: Collection[str] = (), header: bool = True) -> Table:
     """Start a table without lines."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=header, header_style="dim")
-    for title in titles:
-        table.add_column(title, justify="right" if title in right else "left", overflow="fold")
+    for index, title in enumerate(titles):
+        # The first column names things, and names are not broken while anything else can be.
+        table.add_column(title, justify="right" if title in right else "left", overflow="fold", no_wrap=index == 0)
     return table
 
 
@@ -43,6 +46,13 @@ def gravest(verdicts: Iterable[Verdict]) -> Verdict:
     """Choose the verdict that decides the exit code: a refutation before what is vacuous, open or unjudged."""
     order: tuple[type[Verdict], ...] = (Refuted, Vacuous, Inconclusive, Unsupported, Holds, Proved)
     return min(verdicts, key=lambda verdict: order.index(type(verdict)))
+
+
+def tally(verdicts: Sequence[Verdict]) -> str:
+    """Count judgements by what they are: `of 5 judgements 4 proved, 1 refuted`."""
+    counts = Counter(map(verdict_word, verdicts))
+    told = ", ".join(f"{number} {word}" for word, number in counts.items())
+    return f"of {counted(len(verdicts), 'judgement')} {told}"
 
 
 def reason_of(verdict: Verdict) -> str | None:

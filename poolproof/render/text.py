@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from ..oracle.verdict import Holds, Proved, Refuted, Verdict
+from ..oracle.verdict import Holds, Inconclusive, Proved, Refuted, Verdict
 from .audit_records import AuditReport
 from .audit_text import audit_text
 from .check_text import check_text
+from .counting import counted
 from .implementation_records import ImplementationReport
 from .implementation_text import implementation_text
 from .matrix_records import MatrixReport
@@ -30,7 +31,7 @@ from .records import (
 )
 from .run_records import DiffReport, ExploreReport, ReplayReport
 from .run_text import run_text
-from .style import columns, reason_of, verdict_word, witness_lines
+from .style import columns, gravest, reason_of, verdict_word, witness_lines
 from .trust_records import TrustReport
 from .trust_text import trust_text
 
@@ -73,11 +74,21 @@ def _summary(report: ProveReport) -> str:
     counts = Counter(theorem.expected for theorem in report.theorems)
     covers, mutants = _sum(report, "covers"), _sum(report, "mutants")
     if unexpected:
-        worst = ", ".join(f"{theorem.name} is {verdict_word(theorem.verdict)}" for theorem in unexpected[:3])
-        more = f" and {len(unexpected) - 3} more" if len(unexpected) > 3 else ""
-        return f"[bold red]FAILED[/]  {len(unexpected)} of {len(report.theorems)} not as recorded: {worst}{more}"
-    honest = f"{counts['refuted']} false variants refuted; {covers} covers reached, {mutants} mutants refuted"
-    return f"[bold green]PROVED[/]  {counts['holds']} theorems for all values; {honest}"
+        return _not_as_recorded(unexpected, len(report.theorems))
+    false = f"{counted(counts['refuted'], 'false variant')} refuted"
+    honest = f"{counted(covers, 'cover')} reached, {counted(mutants, 'mutant')} refuted"
+    if not counts["holds"]:
+        return f"[bold green]AS RECORDED[/]  {false}; {honest}"
+    return f"[bold green]PROVED[/]  {counted(counts['holds'], 'theorem')} for all values; {false}; {honest}"
+
+
+def _not_as_recorded(theorems: Sequence[TheoremOutcome], asked: int) -> str:
+    worst = ", ".join(f"{theorem.name} is {verdict_word(theorem.verdict)}" for theorem in theorems[:3])
+    more = f" and {len(theorems) - 3} more" if len(theorems) > 3 else ""
+    told = f"{len(theorems)} of {asked}"
+    if isinstance(gravest(theorem.verdict for theorem in theorems), Inconclusive):
+        return f"[bold yellow]INCONCLUSIVE[/]  {told} not settled: {worst}{more}"
+    return f"[bold red]FAILED[/]  {told} not as recorded: {worst}{more}"
 
 
 def _sum(report: ProveReport, field: str) -> int:
@@ -85,7 +96,7 @@ def _sum(report: ProveReport, field: str) -> int:
 
 
 def _theorems(report: ProveReport) -> Table:
-    table = columns("theorem", "claim", "covers", "mutants", "cost", right={"cost"})
+    table = columns("theorem", "claim", "covers", "mutants", "solver steps", right={"solver steps"})
     for theorem in report.theorems:
         table.add_row(
             theorem.name,

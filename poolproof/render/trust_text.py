@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.markup import escape
 
 from ..oracle.verdict import Holds, Proved, Refuted, Verdict
+from .counting import counted
 from .style import columns, gravest, headline_word, reason_of, verdict_word
 from .trust_records import TrustedTheorem, TrustReport
 
@@ -32,7 +33,7 @@ def _summary(report: TrustReport) -> str:
     verdicts = [verdict for theorem in report.theorems for verdict in theorem.verdicts]
     solvers = Counter(" and ".join(theorem.decided_by) or "no solver" for theorem in report.theorems)
     told = ", ".join(f"{number} decided by {who}" for who, number in solvers.items())
-    return f"{headline_word(gravest(verdicts))}  {len(report.theorems)} theorems: {told}"
+    return f"{headline_word(gravest(verdicts))}  {counted(len(report.theorems), 'theorem')}: {told}"
 
 
 def _short(verdict: Verdict) -> str:

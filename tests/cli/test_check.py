@@ -113,6 +113,16 @@ def test_lookahead_that_nobody_pays_for_is_refuted(command: Command) -> None:
     assert report(command, *deployment, "--num-speculative-tokens", "3")["exit"] == 0
 
 
+def test_a_picture_that_fails_late_takes_no_verdict_away(
+    command: Command, scaled: list[str], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("poolproof.render.saving.reserve", lambda *_: None)
+    result = command("check", *scaled, "--blocks", "39", "--svg", str(tmp_path))
+    assert result.code == 1
+    assert result.headline.startswith("REFUTED  ")
+    assert "the verdict stands" in result.err
+
+
 def test_without_a_gate_a_request_may_preempt_itself_for_ever(command: Command) -> None:
     deployment = ["--group", "full:16", "--max-model-len", "512", "--max-num-batched-tokens", "64", "--blocks", "20"]
     result = command("check", *deployment, "--design", "vllm-0.11")
@@ -139,8 +149,8 @@ def test_the_curves_are_drawn(command: Command, scaled: list[str], tmp_path: Any
     drawn = path.read_text()
     assert drawn.startswith("<svg ")
     assert "not served from 305 tokens" in drawn
-    refused = command("check", *scaled, "--svg", str(tmp_path / "nowhere" / "x.svg"))
-    assert (refused.code, refused.out) == (2, "")
+    refused = command("check", *scaled, "--svg", str(path / "x.svg"))
+    assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
 
 
 @pytest.mark.parametrize("blocks", ["1", "2", "9"])

@@ -85,7 +85,9 @@ def test_block_sizes_fold_into_the_gravest_verdict_and_the_smallest_counterexamp
     larger = Refuted(Witness((("tokens", 99),)))
     verdicts: list[Verdict] = [Proved((), 5), larger, FAILS, Unsupported("no")]
     (cell,) = folded(judgement(verdict, size) for size, verdict in enumerate(verdicts, 1))
-    assert cell.verdict is FAILS
+    assert isinstance(cell.verdict, Refuted)
+    assert cell.verdict.witness.values == FAILS.witness.values
+    assert cell.verdict.witness.facts[0] == "at block_size 3"
     (open_end,) = folded([judgement(Proved((), 5), 1), judgement(Inconclusive("?"), 2)])
     assert isinstance(open_end.verdict, Inconclusive)
     (proved,) = folded([judgement(Proved((), 5), 1), judgement(Proved((), 6), 2)])

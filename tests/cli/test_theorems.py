@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ SOME = ["window_stays_within_cap", "window_with_any_lookahead_stays_within_cap"]
 def test_proving_shows_claims_covers_and_mutants(command: Command) -> None:
     result = command("prove", *SOME, "--jobs", "1")
     assert result.code == 0
-    assert result.headline.startswith("PROVED  1 theorems for all values; 1 false variants refuted; ")
+    assert result.headline.startswith("PROVED  1 theorem for all values; 1 false variant refuted; ")
     assert "lookahead = 2" in result.out
     assert "replayed on integers" in result.out
     assert result.out.rstrip().endswith(f"replay  poolproof prove {' '.join(SOME)}")
@@ -42,7 +43,34 @@ def test_a_family_is_selected_by_name(command: Command) -> None:
 def test_a_solver_that_gives_up_is_inconclusive(command: Command) -> None:
     result = command("prove", "window_stays_within_cap", "--jobs", "1", "--rlimit", "100")
     assert result.code == 3
-    assert "inconclusive" in result.headline
+    assert result.headline == "INCONCLUSIVE  1 of 1 not settled: window_stays_within_cap is inconclusive"
+    assert "raise its limit with --rlimit" in result.out
+
+
+def test_a_solver_that_runs_out_of_time_names_the_option_that_gives_it_more(command: Command) -> None:
+    result = command("prove", "window_stays_within_cap", "--jobs", "1", "--timeout", "0.001")
+    assert result.code == 3
+    assert result.headline.startswith("INCONCLUSIVE  1 of 1 not settled: ")
+    assert "raise its limit with --timeout" in result.out
+
+
+def test_a_false_variant_alone_is_as_recorded(command: Command) -> None:
+    result = command("prove", SOME[1], "--jobs", "1")
+    assert result.code == 0
+    assert result.headline.startswith("AS RECORDED  1 false variant refuted; ")
+    assert "1 theorem in" in result.err
+
+
+def test_files_are_refused_before_anything_is_proved(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = command("prove", SOME[0], "--smtlib", str(tmp_path / "file"))
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+
+
+def test_piped_output_never_wraps(command: Command) -> None:
+    lines = command("list").out.splitlines()
+    for theorem in THEOREMS:
+        assert any(theorem.name in line and line.endswith(theorem.sentence) for line in lines)
 
 
 def test_every_theorem_is_listed_and_explained(command: Command) -> None:
@@ -51,7 +79,7 @@ def test_every_theorem_is_listed_and_explained(command: Command) -> None:
     for theorem in THEOREMS:
         result = command("explain", theorem.name)
         assert result.code == 0
-        assert theorem.sentence in result.out.replace("\n", " ")
+        assert theorem.sentence in result.out
 
 
 @pytest.mark.parametrize("form", ["text", "json", "markdown"])
