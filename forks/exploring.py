@@ -23,11 +23,7 @@ def explored(
     aborts: bool,
     limit: int,
 ) -> Exploration:
-    """Search an implementation; what the design promises is checked, and the edges are not returned.
-
-    Raises:
-        InconclusiveError: There are more states than the limit.
-    """
+    """Search an implementation; what the design promises is checked, and the edges are not returned."""
 
     def make() -> ForkEngine:
         return ForkEngine(core, deployment, priority=priority)
@@ -35,4 +31,4 @@ def explored(
     checks = searched_for(design, deployment, goals)
     engine = reexecuted(make, progress_key)
     found = search(engine, design, requests, checks, priority=priority, aborts=aborts, limit=limit)
-    return Exploration(found.states, found.transitions, found.violations)
+    return Exploration(found.states, found.transitions, found.complete, found.violations)

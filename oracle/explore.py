@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from ..spec.deployment import Deployment
 from ..spec.design import Design
-from ..spec.errors import InconclusiveError
 from .engine import RequestView, Snapshot, Status, StepRecord, Submission
 from .explorable import Explorable, reexecuted
 from .goals import GOALS
@@ -73,17 +72,19 @@ class Exploration:
         states: The states that were reached.
         transitions: The actions that were tried in all of them.
         violations: The first violation of each kind, nearest first.
+        complete: Every state was reached; otherwise the search stopped at its limit.
     """
 
     states: int = 0
     transitions: int = 0
+    complete: bool = True
     violations: list[Violation] = field(default_factory=list)
     edges: list[Transition] = field(default_factory=list)
 
     @property
     def holds(self) -> bool:
-        """Say whether nothing was violated."""
-        return not self.violations
+        """Say whether nothing was violated in any state that there is."""
+        return self.complete and not self.violations
 
     def found(self, name: str) -> Violation | None:
         """Return the violation of this name, if there is one."""
@@ -128,7 +129,6 @@ def explore(
 
     Raises:
         UsageError: The deployment is not legal, or boot refuses its pool.
-        InconclusiveError: There are more states than the limit.
     """
     engine = boot(deployment, design, priority=priority, forced=forced)
     checks = searched_for(design, engine.deployment, goals, everything=everything)
@@ -162,7 +162,8 @@ def search(
 
     The first violation of a kind is therefore one of the shortest. A cycle of steps is `progress` violated: a state is
     repeated although no request came, went or finished; delivered output and the greatest number of computed tokens,
-    which never shrink, do not grow on its second round.
+    which never shrink, do not grow on its second round. Where there are more states than the limit, the search stops
+    there and says that it is not complete.
     """
     return _Search(engine, design, tuple(requests), checks, priority, aborts, limit).run(tell)
 
@@ -175,6 +176,10 @@ class _Node:
     engine: Explorable
     pending: tuple[int, ...]
     shown: Snapshot
+
+
+class _LimitError(Exception):
+    """Say that there are more states than the limit."""
 
 
 class _Search:
@@ -208,8 +213,12 @@ class _Search:
             visited += 1
             if tell is not None and visited % 500 == 0:
                 tell(len(self.numbers), visited)
-            for action, pending in self._actions(node):
-                self._try(node, action, pending)
+            try:
+                for action, pending in self._actions(node):
+                    self._try(node, action, pending)
+            except _LimitError:
+                self.result.complete = False
+                break
         self.result.states = len(self.numbers)
         self._find_cycle()
         return self.result
@@ -258,15 +267,15 @@ class _Search:
         """Number a state, and visit it later if it is new.
 
         Raises:
-            InconclusiveError: There are too many.
+            _LimitError: There are too many.
         """
         key = (engine.key(), pending)
         known = self.numbers.get(key)
         if known is not None:
             return known
+        if len(self.numbers) >= self.limit:
+            raise _LimitError
         number = self.numbers[key] = len(self.numbers)
-        if number >= self.limit:
-            raise InconclusiveError(f"more than {self.limit} states")
         self.parents.append(parent)
         self.frontier.append(_Node(number, engine, pending, shown or engine.snapshot()))
         return number

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 from ..oracle.explore import GOALS, Exploration, Violation, explore, searched_for
 from ..oracle.reference import boot
 from ..oracle.trace import Moment, Scenario, replay
-from ..oracle.verdict import Holds, Refuted, Verdict, Witness
+from ..oracle.verdict import Holds, Inconclusive, Refuted, Verdict, Witness
 from ..oracle.wording import counted
 from ..render.output import Progress
 from ..render.run_records import ExploreReport, Reached
-from ..spec import SOUND, Deployment, Design, UsageError, named
+from ..spec import SOUND, Deployment, Design, boot_accepts, boot_requirement, named
 from ._case_file import SavedCase, save
 from ._deployment_flags import as_flags
-from ._scenes import scenes
+from ._numbers import known
+from ._scenes import PROGRESS, scenes
 from ._search import Search
 from ._words import submission_words
 
@@ -31,11 +32,19 @@ _ROOM = "poolproof.forks"
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Hold what a search has found, and each run to a finding, on the engine that was searched."""
+    """Hold what a search has found, and each run to a finding, on the engine that was searched.
+
+    Args:
+        design: The design that it is held to.
+        exploration: What was found.
+        runs: The run to each finding.
+        refusal: What boot said where it refused the pool, and the smallest one that it accepts.
+    """
 
     design: Design
     exploration: Exploration
-    runs: Sequence[tuple[Moment, ...]]
+    runs: Sequence[tuple[Moment, ...]] = ()
+    refusal: tuple[str, int] | None = None
 
 
 def searched(search: Search, tell: Progress) -> ExploreReport:
@@ -43,7 +52,6 @@ def searched(search: Search, tell: Progress) -> ExploreReport:
 
     Raises:
         UsageError: A goal, a request or the deployment cannot be used.
-        InconclusiveError: There are more states than the limit.
     """
     search.check()
     asked = None if search.design is None else named(search.design)
@@ -56,15 +64,19 @@ def _on_oracle(search: Search, design: Design, tell: Progress) -> _Found:
     def reached(states: int, visited: int) -> None:
         tell(f"searching {design.name}", visited, states)
 
+    deployment = search.deployed(design)
+    least = boot_requirement(deployment, design)
+    if search.asks_boot(design) and not boot_accepts(known(deployment.blocks), deployment, design):
+        return _Found(design, Exploration(), refusal=(f"it demands {counted(least, 'block')}", least))
     found = explore(
-        search.deployed(design),
+        deployment,
         design,
         search.requests,
         priority=search.priority,
         aborts=search.aborts,
         goals=search.goals,
-        forced=search.forced or not design.boot_checks_override,
-        limit=search.limit,
+        forced=True,
+        limit=search.most(deployment),
         tell=reached,
     )
     return _Found(design, found, [_on_engine(violation.scenario, design) for violation in found.violations])
@@ -82,16 +94,18 @@ def _on_implementation(search: Search, impl: str, asked: Design | None, tell: Pr
     tell(f"loading {impl}")
     with Implementation(impl, on_progress=tell) as implementation:
         design = asked or candidates(implementation, implementation.findings())[0].design
-        _boot(implementation, search, design)
+        if (refusal := _refusal(implementation, search, design)) is not None:
+            return _Found(design, Exploration(), refusal=refusal)
         tell(f"searching {impl}")
+        deployment = search.deployed(design)
         arguments: dict[str, Any] = {
-            "deployment": search.deployed(design),
+            "deployment": deployment,
             "design": design,
             "requests": search.requests,
             "goals": search.goals,
             "priority": search.priority,
             "aborts": search.aborts,
-            "limit": search.limit,
+            "limit": search.most(deployment),
         }
         found: Exploration = implementation.call(f"{_ROOM}.exploring:explored", arguments, seconds=PATIENCE)
         runs = [
@@ -101,18 +115,14 @@ def _on_implementation(search: Search, impl: str, asked: Design | None, tell: Pr
         return _Found(design, found, runs)
 
 
-def _boot(implementation: Implementation, search: Search, design: Design) -> None:
-    """Ask the implementation's own boot about a pool that was given, unless that is to be skipped.
-
-    Raises:
-        UsageError: It refuses the pool.
-    """
-    if search.forced or search.deployment.blocks is None or not design.boot_checks_override:
-        return
+def _refusal(implementation: Implementation, search: Search, design: Design) -> tuple[str, int] | None:
+    """Ask the implementation's own boot about a pool that was given, unless that is to be skipped."""
+    if not search.asks_boot(design):
+        return None
     answer = implementation.boot(search.deployment)
-    if not answer.accepted:
-        told = " ".join(answer.message.split())[:100]
-        raise UsageError("blocks", search.deployment.blocks, f"its boot refuses them: {told}", "give more, or --forced")
+    if answer.accepted:
+        return None
+    return " ".join(answer.message.split()), implementation.smallest_pool(search.deployment)
 
 
 def _report(search: Search, found: _Found) -> ExploreReport:
@@ -131,8 +141,11 @@ def _report(search: Search, found: _Found) -> ExploreReport:
         requests=tuple(map(submission_words, search.requests)),
         states=found.exploration.states,
         transitions=found.exploration.transitions,
+        complete=found.exploration.complete,
         reached=reached,
-        scope=tuple(_scope(search, deployment, found.design)),
+        unreached=tuple(goal for goal in search.goals if goal not in {each.name for each in reached}),
+        refusal=None if found.refusal is None else found.refusal[0],
+        scope=tuple(_scope(search, deployment, found)),
         replay=search.replay,
     )
 
@@ -165,19 +178,36 @@ def _name(search: Search, design: Design) -> str:
 
 def _judged(search: Search, found: _Found, first: Reached | None) -> tuple[Verdict, str]:
     engine = _name(search, found.design)
+    if found.refusal is not None:
+        return _refused(search.implementation or found.design.name, known(search.deployment.blocks), *found.refusal)
+    if first is not None:
+        actions = tuple(scene.action for scene in first.scenes)
+        how = first.fault if first.name == PROGRESS else f"after {counted(len(actions), 'action')} {first.fault}"
+        witness = Witness((("actions", len(actions)),), (first.fault,), actions)
+        return Refuted(witness), f"{engine} goes wrong: {how}"
     states, transitions = found.exploration.states, found.exploration.transitions
     size = f"{counted(states, 'state')} and {counted(transitions, 'transition')}"
-    if first is None:
+    if found.exploration.complete:
         return Holds(f"{size}, no fault"), f"{engine} has no fault in all {size}"
-    actions = tuple(scene.action for scene in first.scenes)
-    how = first.fault if first.name == "progress" else f"after {counted(len(actions), 'action')} {first.fault}"
-    headline = f"{engine} goes wrong: {how}"
-    return Refuted(Witness((("actions", len(actions)),), (first.fault,), actions)), headline
+    reason = f"{engine} has no fault in the first {counted(states, 'state')}, and has more of them"
+    return Inconclusive(reason), f"{reason}: raise --limit, shrink the deployment, or ask poolproof check about it"
 
 
-def _scope(search: Search, deployment: Deployment, design: Design) -> Iterator[str]:
+def _refused(engine: str, blocks: int, told: str, least: int) -> tuple[Verdict, str]:
+    """Judge a pool that boot refuses, as `check` does."""
+    pool = f"a pool of {counted(blocks, 'block')}"
+    headline = f"the boot of {engine} refuses {pool}; the smallest that it accepts is {least}; --forced skips boot"
+    return Refuted(Witness((("blocks", blocks), ("smallest", least)), (told,))), headline
+
+
+def _scope(search: Search, deployment: Deployment, found: _Found) -> Iterator[str]:
+    design = found.design
     aborted = ", and dropped at any time" if search.aborts else ""
     order = "priority" if search.priority else "arrival"
     yield f"each request is submitted once, at any time{aborted}; any number of drafts is accepted; served by {order}"
     checked = ", ".join(searched_for(design, deployment))
     yield f"checked at every step, by {design.name}: {checked}; and that no cycle leads nowhere (progress)"
+    if search.goals:
+        yield f"searched for, too, and no fault: {', '.join(search.goals)}"
+    if not found.exploration.complete:
+        yield f"stopped at {counted(found.exploration.states, 'state')}: what lies beyond them was not searched"

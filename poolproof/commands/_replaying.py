@@ -20,13 +20,10 @@ from ..spec import Design, UsageError, named
 from ._case_file import SavedCase, load
 from ._deployment_flags import as_flags
 from ._engines import ORACLE
-from ._scenes import faults_of, scenes
+from ._scenes import PROGRESS, faults_of, scenes
 
 if TYPE_CHECKING:
     from ..forks import Implementation
-
-PROGRESS = "progress"
-"""The one invariant that is about a run and not about a step."""
 
 
 def replayed(path: Path, impl: str | None, design: str | None, tell: Progress) -> ReplayReport:

@@ -13,6 +13,9 @@ from ..oracle.wording import difference_words, value_words
 from ..render.run_records import EngineMoment, Scene
 from ._words import action_words, event_words
 
+PROGRESS = "progress"
+"""The one invariant that is about a run and not about a step."""
+
 Runs = Mapping[str, Sequence[Moment]]
 """What each engine did, by its name; the first one is the measure."""
 

@@ -18,6 +18,15 @@ from ._numbers import known
 
 _REQUEST = re.compile(r"(\d+)(?::(\d+)(?::(-?\d+))?)?")
 
+MOST_STATES, MOST_BLOCKS = 200_000, 20_000_000
+"""The states that are searched where no limit is given, and the blocks of all their pools together."""
+
+MOST_RUNS, MOST_RUN_BLOCKS = 20_000, 1_000_000
+"""The same for an implementation, which does everything again to reach a state."""
+
+LEAST_STATES = 100
+"""The states that are searched in the largest pool."""
+
 
 @dataclass(frozen=True, slots=True)
 class Search:
@@ -31,7 +40,7 @@ class Search:
         goals: What is searched for beside faults.
         aborts: Requests may be dropped at any time.
         forced: The pool is searched whatever boot says of it.
-        limit: The states after which the search gives up.
+        limit: The states after which the search gives up; None for as many as take about a minute at most.
         case: The file for the run to the first fault.
     """
 
@@ -42,7 +51,7 @@ class Search:
     goals: tuple[str, ...]
     aborts: bool
     forced: bool
-    limit: int
+    limit: int | None
     case: Path | None
 
     @property
@@ -68,7 +77,8 @@ class Search:
         words += [f"{name} {shlex.quote(text)}" for name, text in self._named() if text]
         words += ["--aborts"] if self.aborts else []
         words += ["--forced"] if self.forced else []
-        return " ".join([*words, f"--limit {self.limit}"])
+        words += [] if self.limit is None else [f"--limit {self.limit}"]
+        return " ".join(words)
 
     def _named(self) -> Iterator[tuple[str, str | None]]:
         yield "--design", self.design
@@ -88,6 +98,17 @@ class Search:
                 raise UsageError("--goal", goal, "nothing of this name is searched for", hint)
         for submission in self.requests:
             check_submission(submission, self.deployment)
+
+    def asks_boot(self, design: Design) -> bool:
+        """Say whether boot is asked about the pool: one was given, and nothing makes boot skip its check."""
+        return self.deployment.blocks is not None and design.boot_checks_override and not self.forced
+
+    def most(self, deployment: Deployment) -> int:
+        """Return the states after which the search gives up: a large pool makes each of them slow and large."""
+        if self.limit is not None:
+            return self.limit
+        states, blocks = (MOST_STATES, MOST_BLOCKS) if self.implementation is None else (MOST_RUNS, MOST_RUN_BLOCKS)
+        return max(LEAST_STATES, min(states, blocks // known(deployment.blocks)))
 
     def deployed(self, design: Design) -> Deployment:
         """Complete the deployment with the least pool that a design's boot accepts."""

@@ -46,7 +46,10 @@ def run(
     ] = None,
     aborts: Annotated[bool, typer.Option("--aborts", help="Requests may be dropped at any time.")] = False,
     forced: Annotated[bool, typer.Option("--forced", help="Search a pool that boot would refuse, too.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="The states after which the search gives up.")] = 200_000,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="The states after which the search gives up; 200,000 or, in a large pool, fewer."),
+    ] = None,
     form: Annotated[Format, typer.Option("--format", help="How to write the report.")] = Format.TEXT,
     dot: Annotated[Path | None, typer.Option(help="Write the run to the first finding for graphviz.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Draw the run to the first finding into this file.")] = None,
@@ -68,7 +71,7 @@ def run(
     """Visit every state that a small deployment can reach, and show the shortest run to each fault.
 
     Exit code 0 where there is no fault; 1 where an invariant is violated, a request waits for ever, or a cycle leads
-    nowhere; 3 where there are more states than the limit.
+    nowhere, or boot refuses the pool; 3 where there are more states than the limit.
     """
     from ..oracle.verdict import exit_code
     from ..render.output import note, progress, show

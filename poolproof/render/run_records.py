@@ -177,7 +177,10 @@ class ExploreReport:
         requests: What may be submitted, in words.
         states: The states that were reached.
         transitions: The actions that were tried in all of them.
+        complete: Every state was reached; otherwise the search stopped at its limit.
         reached: What was found, nearest first.
+        unreached: The goals that were not.
+        refusal: What boot said where it refused the pool, so that nothing was searched.
         scope: What was tried and checked.
         replay: The command line that gives it again.
     """
@@ -189,6 +192,9 @@ class ExploreReport:
     requests: tuple[str, ...]
     states: int
     transitions: int
+    complete: bool
     reached: tuple[Reached, ...]
+    unreached: tuple[str, ...]
+    refusal: str | None
     scope: tuple[str, ...]
     replay: str

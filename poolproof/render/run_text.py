@@ -8,6 +8,7 @@ from dataclasses import replace
 from rich.console import RenderableType
 from rich.markup import escape
 
+from ..oracle.wording import counted
 from .run_records import Count, DiffReport, EngineMoment, ExploreReport, Reached, ReplayReport, Scene
 from .style import columns, headline_word, labelled
 
@@ -81,10 +82,21 @@ def _explore(report: ExploreReport) -> Iterator[RenderableType]:
     yield labelled("deployment", escape(report.deployment))
     yield labelled("engine", escape(report.engine))
     yield labelled("requests", escape("; ".join(report.requests)))
-    yield labelled("searched", f"{report.states:,} states, {report.transitions:,} transitions")
+    if report.refusal is not None:
+        yield labelled("boot", f"[red]refuses it[/]: {escape(report.refusal)}")
+    yield labelled("searched", _searched(report))
+    if report.unreached:
+        yield labelled("not reached", f"[yellow]{', '.join(report.unreached)}[/]")
     for found in report.reached:
         yield from _found(found)
     yield ""
+
+
+def _searched(report: ExploreReport) -> str:
+    if not report.states:
+        return "nothing"
+    states, transitions = counted(report.states, "state"), counted(report.transitions, "transition")
+    return f"{states}, {transitions}" + ("" if report.complete else "; there are more states")
 
 
 def _found(found: Reached) -> Iterator[RenderableType]:
