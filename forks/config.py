@@ -97,6 +97,8 @@ def _set_scheduler(scheduler: Any, deployment: Deployment, priority: bool) -> No
         if has_field(type(scheduler), derived):
             set_known(scheduler, derived, value)
     if deployment.watermark:
+        if not has_field(type(scheduler), "watermark"):
+            raise UnsupportedError("this release has no watermark")
         set_known(scheduler, "watermark", _fraction(deployment))
 
 

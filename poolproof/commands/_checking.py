@@ -38,22 +38,23 @@ def _with_implementation(
     deployment: Deployment, design: str | None, impl: str, tell: Progress
 ) -> tuple[CheckReport, Case]:
     from ..forks import Implementation
-    from ._under_test import boot_line, design_of, told
+    from ._under_test import Choice, boot_line, choose, refusals, told
 
     asked = None if design is None else named(design)
     tell(f"loading {impl}")
     with Implementation(impl, on_progress=tell) as implementation:
         findings = implementation.findings()
-        predicting = asked or design_of(implementation, findings)
+        chosen = choose(implementation, findings) if asked is None else Choice(asked, "as asked for")
 
         def trial(case: Case) -> tuple[list[Engine], BootLine | None]:
             tell(f"running {impl}")
             boot = boot_line(implementation, impl, case)
             return [implementation_engine(implementation, case.deployment, impl)] if boot.accepts else [], boot
 
-        found = told(findings, predicting, explicit=asked is not None)
-        case = case_of(deployment, predicting)
-        return _report(case, trial, found, f"{_asked(design)} --impl {impl}"), case
+        found = (("design", f"{chosen.design.name}, chosen {chosen.why}"), *told(findings))
+        case = case_of(deployment, chosen.design)
+        with refusals(impl):
+            return _report(case, trial, found, f"{_asked(design)} --impl {impl}"), case
 
 
 def _report(case: Case, trial: Trial, findings: tuple[tuple[str, str], ...], options: str) -> CheckReport:

@@ -100,7 +100,7 @@ def differed(plan: Plan, tell: Progress) -> DiffReport:
         if session.parting is not None:
             tell(f"making the run small on which {plan.implementation} parts from {design.name}")
             parted = _parted(implementation, session, plan)
-        found = tuple(pair for pair in told(findings, design, explicit=asked is not None) if pair[0] != "design")
+        found = told(findings)
         return _report(plan, session, parted, (*found, *_unenforced(implementation)))
 
 

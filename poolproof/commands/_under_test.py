@@ -3,26 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..render.records import BootLine
-from ..spec import DESIGNS, SOUND, Cap, Deployment, Design, FullAttention, Group
+from ..spec import DESIGNS, SOUND, Cap, Deployment, Design, FullAttention, Group, InconclusiveError
 from ._case import Case
 
 if TYPE_CHECKING:
     from ..forks import Findings, Implementation
 
 
-def design_of(implementation: Implementation, findings: Findings) -> Design:
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Name the design that predicts, and why it does."""
+
+    design: Design
+    why: str
+
+
+def choose(implementation: Implementation, findings: Findings) -> Choice:
     """Choose the design that predicts, by what was found and never by a version number.
 
-    Of the named designs, the newest that shares most of what was found; where it does not share all, it is adapted.
+    Of the named designs, the newest that shares most of what was found, or the oldest that runs like it; where it does
+    not share all, it is adapted.
     """
     found = _traits(implementation, findings)
-    nearest = _by_likeness(found)[0]
+    likely = _by_likeness(found)
+    alike = [design for design in likely if _running(design) == _running(likely[0])]
+    nearest = alike[-1]
     adapted = replace(nearest, **found)
-    return nearest if adapted == nearest else replace(adapted, name=f"{nearest.name}, adapted")
+    design = nearest if adapted == nearest else replace(adapted, name=f"{nearest.name}, adapted")
+    return Choice(design, f"by what was found{_not_told_apart(likely, alike)}")
+
+
+def _not_told_apart(likely: list[Design], alike: list[Design]) -> str:
+    """Name the designs that might as well have been chosen."""
+    same = [design.name for design in reversed(alike[:-1])]
+    others = [design.name for design in reversed(likely) if design not in alike]
+    are = "is" if len(same) == 1 else "are"
+    told = f"; {' and '.join(same)} {are} the same here, and the oldest is named" if same else ""
+    return f"{told}; it does not tell {' or '.join(others)} apart from it, and the newest is named" if others else told
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +112,28 @@ def boot_line(implementation: Implementation, name: str, case: Case) -> BootLine
     return BootLine(name, accepted, implementation.smallest_pool(case.deployment))
 
 
-def told(findings: Findings, design: Design, explicit: bool) -> tuple[tuple[str, str], ...]:
+@contextmanager
+def refusals(name: str) -> Iterator[None]:
+    """Tell a release's own refusal of a deployment from a failure of the tool.
+
+    Raises:
+        InconclusiveError: The release raised; the words are its own.
+    """
+    from ..forks import ForkRaisedError
+
+    try:
+        yield
+    except ForkRaisedError as error:
+        kind, _, words = str(error).partition(": ")
+        if kind not in {"AssertionError", "ValueError", "NotImplementedError"}:
+            raise
+        raise InconclusiveError(f"{name} refuses this deployment: {words.strip()}") from error
+
+
+def told(findings: Findings) -> tuple[tuple[str, str], ...]:
     """List what was found and assumed, for the report."""
-    chosen = "as asked for" if explicit else "by what was found"
     touched = ", ".join(f"{name} ({count})" for name, count in sorted(findings.stubs_touched.items()))
     return (
-        ("design", f"{design.name}, chosen {chosen}"),
         ("gate", findings.gate),
         ("cap", findings.cap or "none"),
         ("null block", "kept back at boot" if findings.null_block_reserved else "not counted at boot"),

@@ -78,3 +78,33 @@ def test_an_unknown_version_is_one_line(command: Command, scaled: list[str], fet
     fetched("vllm==0.19.1")
     result = command("check", *scaled, "--impl", "vllm==9.9.9")
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+
+
+def test_what_a_release_refuses_is_told_in_its_own_words(
+    command: Command, scaled: list[str], fetched: Callable[[str], str]
+) -> None:
+    release = fetched("vllm==0.21.0")
+    result = command("check", *scaled, "--decode-context-parallel-size", "2", "--impl", release)
+    assert (result.code, result.out) == (3, "")
+    assert result.err.startswith(f"poolproof: {release} refuses this deployment: DCP not support sliding window.")
+    older = fetched("vllm==0.19.1")
+    result = command("check", *scaled, "--watermark", "1", "--impl", older)
+    assert (result.code, result.err) == (3, "poolproof: unsupported: this release has no watermark\n")
+
+
+@pytest.mark.parametrize(
+    ("release", "told"),
+    [
+        (
+            "vllm==0.21.0",
+            "vllm-0.20, chosen by what was found; vllm-0.21 and vllm-0.22 are the same here, and the oldest",
+        ),
+        ("vllm==0.19.1", "vllm-0.19, chosen by what was found"),
+        ("vllm==0.33.0", "vllm-0.33, chosen by what was found; it does not tell vllm-0.30 apart from it"),
+    ],
+)
+def test_designs_that_are_not_told_apart_are_named(
+    command: Command, scaled: list[str], fetched: Callable[[str], str], release: str, told: str
+) -> None:
+    found = report(command, scaled, "--blocks", "40", "--impl", fetched(release))
+    assert dict(found["findings"])["design"].startswith(told)
