@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING, Any
 from ..oracle.invariants import STEP_CHECKS, promised
 from ..oracle.trace import Scenario
 from ..oracle.verdict import Holds, Inconclusive, Refuted, Verdict, Witness
+from ..oracle.wording import counted
 from ..render.output import Progress
-from ..render.run_records import Count, DiffReport, Parted
-from ..spec import Deployment, Design, FullAttention, Group, named
+from ..render.run_records import BootsParted, Count, DiffReport, Parted
+from ..spec import Deployment, Design, FullAttention, Group, InconclusiveError, boot_requirement, named
 from ._case_file import SavedCase, digest, save
 from ._deployment_flags import as_flags
+from ._numbers import known
 from ._under_test import Candidate, candidates, told
 from ._words import action_words
 
 if TYPE_CHECKING:
     from ..forks import Implementation
-    from ..forks.parting import Compared, Parting
+    from ..forks.parting import BootParting, BootsCompared, Compared, Parting
 
 SIZES = {"smoke": (500, 0), "ci": (4000, 300), "nightly": (40_000, 3000)}
 """The random runs, and the examples for Hypothesis, of each profile."""
@@ -41,6 +43,9 @@ KINDS = (
     "failure",
 )
 """What is counted, as the comparison names it; `failure` is a step in which both engines raised."""
+
+BOOTS = 15
+"""The drawn deployments in which the boots of both are compared."""
 
 PATIENCE = 900.0
 """The seconds that one question may take."""
@@ -100,8 +105,24 @@ def differed(plan: Plan, tell: Progress) -> DiffReport:
         if session.parting is not None:
             tell(f"making the run small on which {plan.implementation} parts from {design.name}")
             parted = _parted(implementation, session, plan)
+        boots, told_boots = _boots(implementation, session, plan)
         found = told(findings)
-        return _report(plan, session, parted, (*found, *_unenforced(implementation)))
+        return _report(plan, session, parted, boots, (told_boots, *found, *_unenforced(implementation)))
+
+
+def _boots(implementation: Implementation, session: _Session, plan: Plan) -> tuple[BootParting | None, tuple[str, str]]:
+    """Compare the boots of both where their runs do not part, and tell of it."""
+    if session.parting is not None or not session.scenarios:
+        return None, ("boot", "not compared")
+    design = session.candidate.design
+    arguments = {"design": design, "draws": BOOTS, "seed": plan.seed, "batches": plan.batches}
+    try:
+        found: BootsCompared = implementation.call("poolproof.forks.differential:boots", arguments, seconds=PATIENCE)
+    except InconclusiveError as error:
+        return None, ("boot", f"not compared: {error}")
+    number = counted(found.deployments, "deployment")
+    told_so = "in all of them" if found.parting is None else "not in all of them"
+    return found.parting, ("boot", f"the smallest pool was compared in {number}: that of {design.name} {told_so}")
 
 
 def _unenforced(implementation: Implementation) -> Iterator[tuple[str, str]]:
@@ -155,7 +176,7 @@ def _parted(implementation: Implementation, session: _Session, plan: Plan) -> Pa
     if session.parting is None:
         raise ValueError("they did not part")
     design = session.candidate.design
-    arguments = {"design": design, "scenario": session.parting.scenario, "wild": plan.wild}
+    arguments = {"design": design, "scenario": session.parting.scenario, "wild": plan.wild, "seed": plan.seed}
     small: Parting = implementation.call("poolproof.forks.differential:shrunk", arguments, seconds=PATIENCE)
     case = SavedCase(small.scenario, design.name, plan.implementation, small.field, small.detail)
     name = f"poolproof-{implementation.source.package}-{design.name}-seed{plan.seed}-{digest(case)}.json"
@@ -167,8 +188,18 @@ def _parted(implementation: Implementation, session: _Session, plan: Plan) -> Pa
         words=small.words,
         deployment=_deployment_words(small.scenario),
         actions=tuple(map(action_words, small.scenario.actions)),
+        pool=None if small.tries is None else _pool_words(small.scenario.deployment, design, small.tries),
         case=str(path) if saved else None,
         replay=f"poolproof replay {shlex.quote(str(path))}" if saved else None,
+    )
+
+
+def _pool_words(deployment: Deployment, design: Design, tries: int) -> str:
+    """Say that boot refuses a pool, so that what was found there is seen only where boot is skipped."""
+    least = known(boot_requirement(deployment, design))
+    lacking = counted(least - known(deployment.blocks), "block")
+    return (
+        f"boot refuses it by {lacking}; no pool that boot accepts showed a difference in {counted(tries, 'more run')}"
     )
 
 
@@ -176,9 +207,15 @@ def _deployment_words(scenario: Scenario) -> str:
     return as_flags(scenario.deployment) + (" (by priority)" if scenario.priority else "")
 
 
-def _report(plan: Plan, session: _Session, parted: Parted | None, findings: tuple[tuple[str, str], ...]) -> DiffReport:
+def _report(
+    plan: Plan,
+    session: _Session,
+    parted: Parted | None,
+    boots: BootParting | None,
+    findings: tuple[tuple[str, str], ...],
+) -> DiffReport:
     design = session.candidate.design
-    verdict, headline = _judged(plan, session, parted)
+    verdict, headline = _judged(plan, session, parted, boots)
     return DiffReport(
         verdict=verdict,
         headline=headline,
@@ -190,21 +227,35 @@ def _report(plan: Plan, session: _Session, parted: Parted | None, findings: tupl
         refused=tuple(Count(text, times) for text, times in session.refused.most_common()),
         promised=_promised(design, plan.batches),
         parted=parted,
+        boots=None if boots is None else _boots_parted(plan, design, boots),
         findings=findings,
         scope=tuple(_scope(plan)),
         replay=plan.replay,
     )
 
 
-def _judged(plan: Plan, session: _Session, parted: Parted | None) -> tuple[Verdict, str]:
+def _boots_parted(plan: Plan, design: Design, boots: BootParting) -> BootsParted:
+    flags = as_flags(boots.deployment)
+    blocks = min(boots.least, boots.found)
+    asked = f"--num-gpu-blocks-override {blocks} --design {design.name} --impl {shlex.quote(plan.implementation)}"
+    return BootsParted(flags, boots.least, boots.found, f"poolproof check {flags} {asked}")
+
+
+def _judged(plan: Plan, session: _Session, parted: Parted | None, boots: BootParting | None) -> tuple[Verdict, str]:
     name, design = plan.implementation, session.candidate.design.name
     if parted is not None:
         what = "goes wrong beside" if parted.field in STEP_CHECKS else "parts from"
         headline = f"{name} {what} the oracle of {design} at action {len(parted.actions)}: {parted.words}"
+        headline += "" if parted.pool is None else ", on a pool that boot refuses"
         return Refuted(Witness((("actions", len(parted.actions)),), (parted.detail,), parted.actions)), headline
     if not session.scenarios:
         reason = f"{name} refused every deployment that was drawn, so that nothing was compared"
         return Inconclusive(reason), reason
+    if boots is not None:
+        least, found = counted(boots.least, "block"), boots.found
+        headline = f"{name} boots otherwise than {design}: its smallest pool has {found} instead of {least}"
+        values = ("smallest pool", boots.found), ("of the design", boots.least)
+        return Refuted(Witness(values, (as_flags(boots.deployment),))), headline
     evidence = f"{session.scenarios} runs of {name} show no difference from the oracle of {design}"
     return Holds(evidence), evidence
 

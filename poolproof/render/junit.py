@@ -1,4 +1,4 @@
-"""A comparison as JUnit XML: one test case for equality, one per promised invariant, one per thing to be covered."""
+"""A comparison as JUnit XML: a test case for equality, for boot, per promised invariant, per thing to be covered."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from ..oracle.verdict import Inconclusive, Unsupported
 from .run_records import DiffReport
 
-EQUALITY = "equality"
+EQUALITY, BOOT = "equality", "boot"
 
 
 def to_junit(report: DiffReport) -> str:
@@ -32,6 +32,10 @@ def _cases(report: DiffReport) -> Iterator[TestCase]:
     if isinstance(report.verdict, Inconclusive | Unsupported):
         equality.result = [Error(report.headline)]
     yield equality
+    boot = TestCase(BOOT)
+    if report.boots is not None:
+        boot.result = [Failure(report.headline, "smallest pool")]
+    yield boot
     for name in report.promised:
         case = TestCase(name)
         if name == failed:

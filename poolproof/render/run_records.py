@@ -71,6 +71,7 @@ class Parted:
         words: It in one sentence, in which the implementation is "it".
         deployment: The deployment, as flags.
         actions: What was done, in words.
+        pool: What boot says of the pool, where it refuses it.
         case: The file that holds the run, where it could be saved.
         replay: The command line that shows it.
     """
@@ -80,8 +81,26 @@ class Parted:
     words: str
     deployment: str
     actions: tuple[str, ...]
+    pool: str | None
     case: str | None
     replay: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BootsParted:
+    """Show a deployment for which the implementation's boot demands another pool than the design's.
+
+    Args:
+        deployment: The deployment, as flags.
+        least: The smallest pool that the design's boot accepts.
+        found: The smallest pool that the implementation's boot accepts.
+        check: The command line that judges it.
+    """
+
+    deployment: str
+    least: int
+    found: int
+    check: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +118,7 @@ class DiffReport:
         refused: What the implementation refused, in its own words.
         promised: The invariants that were checked after every step.
         parted: Where the two part, if they do.
+        boots: Where their boots part, if they do.
         findings: What was found about the implementation, and what was assumed.
         scope: What was drawn.
         replay: The command line that gives it again.
@@ -114,6 +134,7 @@ class DiffReport:
     refused: tuple[Count, ...]
     promised: tuple[str, ...]
     parted: Parted | None
+    boots: BootsParted | None
     findings: tuple[tuple[str, str], ...]
     scope: tuple[str, ...]
     replay: str

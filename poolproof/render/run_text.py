@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.markup import escape
 
 from ..oracle.wording import counted
-from .run_records import Count, DiffReport, EngineMoment, ExploreReport, Reached, ReplayReport, Scene
+from .run_records import BootsParted, Count, DiffReport, EngineMoment, ExploreReport, Reached, ReplayReport, Scene
 from .style import columns, headline_word, labelled
 
 
@@ -31,8 +31,10 @@ def run_text(report: DiffReport | ReplayReport | ExploreReport) -> Iterator[Rend
 
 def _diff(report: DiffReport) -> Iterator[RenderableType]:
     yield from _parted(report)
+    yield from _boots_parted(report.boots)
     yield labelled("oracle", f"{escape(report.design)} [dim]({escape(report.chosen)})[/]")
-    yield labelled("runs", str(report.scenarios))
+    until = "" if report.parted is None else "; the comparison ended with the round of the first difference"
+    yield labelled("runs", f"{report.scenarios}[dim]{until}[/]")
     table = columns("what happened", "runs", right={"runs"})
     for count in report.coverage:
         table.add_row(f"  {count.what}", str(count.times) if count.times else "[yellow]0[/]")
@@ -52,9 +54,22 @@ def _parted(report: DiffReport) -> Iterator[RenderableType]:
     for number, action in enumerate(parted.actions, 1):
         yield labelled("actions" if number == 1 else "", f"{number:>2}  {escape(action)}")
     yield labelled("difference", f"[red]{escape(parted.field)}[/]: {escape(parted.detail)}")
+    if parted.pool is not None:
+        yield labelled("pool", f"[yellow]{escape(parted.pool)}[/]")
     if parted.case is not None and parted.replay is not None:
         yield labelled("saved as", escape(parted.case))
         yield labelled("show it", escape(parted.replay))
+    yield ""
+
+
+def _boots_parted(boots: BootsParted | None) -> Iterator[RenderableType]:
+    if boots is None:
+        return
+    yield labelled("deployment", escape(boots.deployment))
+    yield labelled(
+        "difference", f"[red]smallest pool[/]: the design has {boots.least}, the implementation {boots.found}"
+    )
+    yield labelled("judge it", escape(boots.check))
     yield ""
 
 
