@@ -3,7 +3,7 @@
 from .boot import Boot
 from .engine import ForkEngine
 from .findings import Findings
-from .implementation import ForkRaisedError, Implementation, Limits, WorkerDiedError
+from .implementation import ForkRaisedError, Implementation, Limits, TimedOutError, WorkerDiedError
 from .loader import SHIMS, Core, load_core
 from .prove import PROPERTIES, prove_implementation, prove_running
 from .source import IndexUnreachableError, Source, resolve
@@ -20,6 +20,7 @@ __all__ = [
     "IndexUnreachableError",
     "Limits",
     "Source",
+    "TimedOutError",
     "WorkerDiedError",
     "load_core",
     "prove_implementation",

@@ -102,9 +102,7 @@ def _properties() -> Iterator[Entry]:
 
 def _loader() -> Iterator[Entry]:
     yield from (Entry("loader", shim.where, f"replaced: {shim.why}") for shim in SHIMS)
-    yield Entry(
-        "loader", "every other package", "a stand-in, silent in declarations; an error where it decides"
-    )
+    yield Entry("loader", "every other package", "a stand-in, silent in declarations; an error where it decides")
 
 
 def _driver() -> Iterator[Entry]:

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -13,8 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..spec.errors import UsageError
+
 _VARIABLE = "POOLPROOF_CACHE_DIR"
 _MANIFEST = "poolproof-tree.json"
+_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -81,14 +85,22 @@ def remember(name: str, key: str) -> None:
 def recall(name: str) -> str | None:
     """Return the key of the tree that a released version is, if it was ever fetched."""
     path = _index(name)
-    return path.read_text(encoding="utf-8").strip() if path.is_file() else None
+    if not path.is_file():
+        return None
+    key = path.read_text(encoding="utf-8", errors="replace").strip()
+    # Anything but a hash is damage, and would name a place outside of the trees.
+    return key if _HASH.fullmatch(key) else None
 
 
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
     """Make a directory on the cache's own file system, and delete it afterwards."""
     parent = cache_directory() / "scratch"
-    parent.mkdir(parents=True, exist_ok=True)
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"the cache cannot be kept there ({error.strerror})"
+        raise UsageError(_VARIABLE, str(cache_directory()), reason, "name a directory that can be written") from error
     with tempfile.TemporaryDirectory(dir=parent, ignore_cleanup_errors=True) as directory:
         yield Path(directory)
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..oracle.engine import RequestView, Snapshot, Status, StepRecord, Submission
 from ..oracle.reference import check_submission
 from ..spec.deployment import Deployment
-from ..spec.errors import PoolproofError, UnsupportedError, UsageError
+from ..spec.errors import PoolproofError, UnsupportedError, UsageError, printable
 from .config import StandInAskedError, is_recurrent
 from .loader import Core, StubUsedError
 from .pipeline import Pipeline
@@ -68,7 +68,8 @@ class ForkEngine:
         except (PoolproofError, StubUsedError, StandInAskedError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever foreign code raises is the answer
-            return StepRecord(allocations=tuple(self._watch.allocations), error=f"{type(error).__name__}: {error}")
+            told = printable(f"{type(error).__name__}: {error}")
+            return StepRecord(allocations=tuple(self._watch.allocations), error=told)
 
     def abort(self, name: str) -> None:
         """Drop an unfinished request.

@@ -31,8 +31,16 @@ _BOOTSTRAP = (
 )
 
 
-class WorkerDiedError(InconclusiveError):
-    """Say that the process which runs the implementation ended or did not answer in time."""
+class NoAnswerError(InconclusiveError):
+    """Say that nothing is known of the implementation: its process ended, or gave no answer in time."""
+
+
+class TimedOutError(NoAnswerError):
+    """Say that the process which runs the implementation did not answer in time; that shows nothing about it."""
+
+
+class WorkerDiedError(NoAnswerError):
+    """Say that the process which runs the implementation ended."""
 
 
 class ForkRaisedError(InconclusiveError):
@@ -173,7 +181,7 @@ class Implementation:
         question = {"method": method, "arguments": list(arguments), "options": dict(options or {})}
         try:
             return _unpack(worker.ask(question, seconds))
-        except WorkerDiedError:
+        except NoAnswerError:
             self.close()
             raise
 
@@ -224,7 +232,8 @@ class _Worker:
         """Send a message and wait for its answer, for `seconds` or as long as the limits say.
 
         Raises:
-            WorkerDiedError: The process ended, or did not answer in time.
+            WorkerDiedError: The process ended.
+            TimedOutError: It did not answer in time.
         """
         patience = self._limits.seconds if seconds is None else seconds
         self._channel.settimeout(patience)
@@ -232,7 +241,7 @@ class _Worker:
             wire.send(self._channel, message)
             return wire.receive(self._channel)
         except TimeoutError:
-            raise WorkerDiedError(f"no answer within {patience:g} s") from None
+            raise TimedOutError(f"no answer within {patience:g} s") from None
         except (wire.ClosedError, BrokenPipeError, ConnectionResetError):
             raise WorkerDiedError(f"its process ended{self._how()}{self._last_words()}") from None
 

@@ -35,8 +35,8 @@ class Results:
         if not self.kept:
             return compute()
         place = _place(question)
-        if place.is_file():
-            return wire.decode(json.loads(place.read_text(encoding="utf-8")))
+        if (kept := _read(place)) is not None:
+            return kept
         answer = compute()
         _write(place, json.dumps(wire.encode(answer)))
         return answer
@@ -56,6 +56,14 @@ def own_digest() -> str:
 
 def _place(question: tuple[str, ...]) -> Path:
     return cache_directory() / "results" / f"{_hash(own_digest(), *question)}.json"
+
+
+def _read(place: Path) -> Any:
+    """Read a kept result; one that is damaged counts as absent, and is computed again."""
+    try:
+        return wire.decode(json.loads(place.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _hash(*parts: str) -> str:

@@ -60,6 +60,8 @@ def resolve(spec: str, *, on_progress: Progress | None = None) -> Source:
         IndexUnreachableError: A released version is not in the cache and no index answers.
         UsageError: Nothing is there, or it is no vLLM.
     """
+    if not spec:
+        raise UsageError("implementation", "nothing", "an empty name is none", f"give {_FORMS}")
     path, released = Path(spec).expanduser(), _RELEASE.fullmatch(spec)
     if path.is_dir():
         return _from_directory(spec, path)
@@ -93,7 +95,7 @@ def _from_tree(origin: str, tree: Tree) -> Source:
 def _package(origin: str, path: Path) -> tuple[Path, str]:
     """Find the one package below a directory that contains vLLM's V1 KV core, the directory itself included."""
     candidates = [path, *_folders(path), *(inner for outer in _folders(path) for inner in _folders(outer))]
-    found = [c for c in candidates if all((c / mark).is_file() for mark in _MARKS) and c.name.isidentifier()]
+    found = [c for c in candidates if all(os.path.isfile(c / mark) for mark in _MARKS) and c.name.isidentifier()]
     named = [c for c in found if c.name == "vllm"] or found
     if not named:
         reason = "no package in it has v1/core/kv_cache_manager.py and v1/kv_cache_interface.py, so it is no vLLM"
@@ -105,7 +107,19 @@ def _package(origin: str, path: Path) -> tuple[Path, str]:
 
 
 def _folders(path: Path) -> list[Path]:
-    return sorted(Path(e.path) for e in os.scandir(path) if e.is_dir() and not e.name.startswith("."))
+    """List the folders in a folder; what cannot be looked into, or leads nowhere, holds no implementation."""
+    try:
+        entries = list(os.scandir(path))
+    except OSError:
+        return []
+    return sorted(Path(entry.path) for entry in entries if not entry.name.startswith(".") and _is_folder(entry))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads back to itself
+        return False
 
 
 # -- wheels, releases, revisions, installations --------------------------------------------------------------------

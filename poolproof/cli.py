@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pkgutil
 import sys
@@ -14,7 +15,7 @@ import typer
 
 from . import commands
 from ._help import PlainCommand, PlainGroup
-from .spec.errors import InconclusiveError, UnsupportedError, UsageError
+from .spec.errors import InconclusiveError, UnsupportedError, UsageError, printable
 
 DEBUG_VARIABLE = "POOLPROOF_DEBUG"
 DEBUG_OPTION = "--debug"
@@ -116,7 +117,8 @@ def _global_options(
 
 def _flushed(result: object) -> int:
     """Read a verb's result as an exit code, after its output is known to have been taken."""
-    sys.stdout.flush()
+    if sys.stdout is not None:
+        sys.stdout.flush()
     return result if isinstance(result, int) else 0
 
 
@@ -125,6 +127,8 @@ def _unexpected(error: Exception, arguments: Sequence[str], *, debug: bool) -> i
         verb = "".join(f"{verb} " for verb in _verb(arguments))
         told = error.format_message().replace("Value error, ", "")
         return _complain(f"{told} (see 'poolproof {verb}--help')", error.exit_code)
+    if isinstance(error, OSError) and _is_about_output(error):
+        return _complain(f"standard output: it cannot be written ({error.strerror})", Exit.USAGE)
     if debug:
         import traceback
 
@@ -135,7 +139,7 @@ def _unexpected(error: Exception, arguments: Sequence[str], *, debug: bool) -> i
 
 
 def _complain(message: str, code: int) -> int:
-    print(f"poolproof: {' '.join(message.split())}", file=sys.stderr)
+    print(f"poolproof: {' '.join(printable(message).split())}", file=sys.stderr)
     return int(code)
 
 
@@ -143,6 +147,11 @@ def _reader_left() -> int:
     # Whoever read our output has gone; the interpreter must not complain about it when it flushes at exit.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 128 + 13
+
+
+def _is_about_output(error: OSError) -> bool:
+    """Say whether an error names no file and is one of writing: a full disk, a stream that is closed."""
+    return error.filename is None and error.errno in {errno.ENOSPC, errno.EBADF, errno.EIO, errno.EDQUOT}
 
 
 def _never_fail_on_characters(stream: object) -> None:

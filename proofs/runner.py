@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from typing import TypeAlias
 
 from .budget import Budget
@@ -44,14 +45,22 @@ def _in_turn(names: Sequence[str], budgets: Sequence[Budget], progress: Progress
 
 def _at_once(names: Sequence[str], budgets: Sequence[Budget], progress: Progress, jobs: int) -> Iterator[Outcome]:
     """Share the theorems among fresh processes (the solver's own threads do not survive a fork)."""
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_leave_interrupts_to_us) as pool:
         running = [pool.submit(_check_named, name, budget) for name, budget in zip(names, budgets, strict=True)]
         try:
             for future in running:
                 future.add_done_callback(lambda done: _pass_on(done, progress))
             yield from (future.result() for future in running)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        except BaseException:
+            # A solver in the middle of a query heeds no signal, and leaving the pool would wait for it.
+            for worker in active_children():
+                worker.kill()
+            raise
+
+
+def _leave_interrupts_to_us() -> None:
+    """Heed no Ctrl-C in a worker: it is this process that ends the workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _pass_on(done: Future[Outcome], progress: Progress) -> None:

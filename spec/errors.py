@@ -87,8 +87,13 @@ class RefusedError(PoolproofError):
         return f"{self.reason}: {self.detail}"
 
 
+def printable(text: str) -> str:
+    """Show control characters as escapes: what a file or a fork says must not command the reader's terminal."""
+    return "".join(each if each.isprintable() or each in "\n\t" else repr(each)[1:-1] for each in text)
+
+
 def _shown(value: object) -> str:
     """Show a value on one line, short enough to read."""
     text = value if isinstance(value, str) else repr(value)
-    line = " ".join(text.split())
+    line = " ".join(printable(text).split())
     return line if len(line) <= 120 else line[:117] + "..."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import zipfile
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from poolproof.forks import IndexUnreachableError, cache, fetch, resolve, source
+from poolproof.forks.results import Results
 from poolproof.spec.errors import UsageError
 
 Toy = Callable[..., Path]
@@ -73,7 +75,7 @@ def test_one_changed_byte_changes_the_identity(toy: Toy) -> None:
         ("nowhere", "there is nothing of this name"),
         ("nowhere@main", "there is nothing of this name"),
         ("nowhere.whl", "there is nothing of this name"),
-        ("", "it is no vLLM"),
+        ("", "an empty name is none"),
     ],
 )
 def test_what_is_nothing_is_said_in_one_line(
@@ -264,3 +266,32 @@ def test_an_installation_is_found_without_importing_it(
     monkeypatch.syspath_prepend(str(root))
     found = resolve("installed")
     assert (found.root, found.package, found.version) == (root, "vllm", "1.2.3")
+
+
+def test_a_link_to_itself_and_a_folder_that_cannot_be_read_hold_no_implementation(toy: Toy) -> None:
+    root = toy()
+    (root / "loop").symlink_to("loop")
+    assert resolve(str(root)).package == "vllm"
+
+
+def test_a_damaged_index_entry_counts_as_absent(private_cache: Path) -> None:
+    cache.remember("vllm==0.0.0", "0" * 64)
+    assert cache.recall("vllm==0.0.0") == "0" * 64
+    for damage in (b"\xff\xfe", b"../../../../etc"):
+        (private_cache / "index" / "vllm==0.0.0").write_bytes(damage)
+        assert cache.recall("vllm==0.0.0") is None
+
+
+def test_a_cache_that_cannot_be_kept_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POOLPROOF_CACHE_DIR", os.devnull)
+    with pytest.raises(UsageError, match="the cache cannot be kept there"), cache.scratch():
+        pass
+
+
+def test_a_damaged_result_is_computed_again(private_cache: Path) -> None:
+    results = Results(kept=True)
+    assert results.answer(("asked",), lambda: "first") == "first"
+    (kept,) = (private_cache / "results").iterdir()
+    assert results.answer(("asked",), lambda: "second") == "first"
+    kept.write_text('{"x":')
+    assert results.answer(("asked",), lambda: "second") == "second"
