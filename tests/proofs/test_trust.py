@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
@@ -102,15 +103,20 @@ def test_a_box_without_a_legal_case_is_vacuous() -> None:
 # -- questions for solvers ------------------------------------------------------------------------------------------
 
 
+@functools.cache
+def stated_about_quotients() -> z3.BoolRef:
+    x, y, z = z3.Ints("x y z")
+    quotients = Quotients()
+    for term in (x / y == 0, x / (y * z) == 0, (x + 1) / y == 0, x / (y * z + 1) == 0):
+        quotients.rewrite(term)
+    return z3.And(*quotients.definitions, *lemmas(quotients.multiples, of_three=True))
+
+
 @given(st.integers(-20, 20), st.integers(1, 6), st.integers(1, 6))
 @settings(max_examples=40, deadline=None)
 def test_lemmas_are_true_of_integers(dividend: int, first: int, second: int) -> None:
     """Give quotients their own values: nothing that is stated about them may then be false."""
     x, y, z = z3.Ints("x y z")
-    quotients = Quotients()
-    for term in (x / y == 0, x / (y * z) == 0, (x + 1) / y == 0, x / (y * z + 1) == 0):
-        quotients.rewrite(term)
-    stated = [*quotients.definitions, *lemmas(quotients.multiples, of_three=True)]
     divisors = (first, first * second, first, first * second + 1)
     numbers = dict(zip((x, y, z), (dividend, first, second), strict=True))
     for number, (shift, divisor) in enumerate(zip((0, 0, 1, 0), divisors, strict=True)):
@@ -119,7 +125,7 @@ def test_lemmas_are_true_of_integers(dividend: int, first: int, second: int) -> 
         numbers[z3.Int(f"product!{number}")] = quotient * divisor
         numbers[z3.Int(f"remainder!{number}")] = (dividend + shift) % divisor
     values = [(name, z3.IntVal(value)) for name, value in numbers.items()]
-    assert all(z3.is_true(z3.simplify(z3.substitute(each, *values))) for each in stated)
+    assert z3.is_true(z3.simplify(z3.substitute(stated_about_quotients(), *values)))
 
 
 def z3_on(text: str) -> str:
@@ -208,3 +214,16 @@ def test_exported_questions_state_their_answer(tmp_path: Path) -> None:
     for file in tmp_path.glob("*.[12].smt2"):
         text = file.read_text()
         assert f"(set-info :status {z3_on(text)})" in text
+
+
+OPEN_TO_THE_SECOND = {"chunk_misaligned_by_one_exceeds_cap"}
+"""What cvc5 does not decide: z3 alone does, from every seed."""
+
+
+@pytest.mark.nightly
+def test_both_solvers_decide_every_theorem_but_those_that_are_named() -> None:
+    found = {each.theorem: each for each in scrutinise_all(None, 2)}
+    assert {name for name, each in found.items() if each.decided_by != ("z3", "cvc5")} == OPEN_TO_THE_SECOND
+    for name, each in found.items():
+        settled = each.verdicts if name not in OPEN_TO_THE_SECOND else (each.seeds, each.box, each.hypotheses)
+        assert all(isinstance(verdict, Holds) for verdict in settled), each
