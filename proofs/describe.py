@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from inspect import getdoc, getsource
+from textwrap import dedent
 
-from ..oracle.verdict import Witness
-from .theorem import Point, Theorem
+from ..oracle.verdict import Refuted, Witness
+from .theorem import Expectation, Point, Theorem
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,8 @@ class Explanation:
     variables: tuple[str, ...]
     premises: tuple[str, ...]
     claim: str
+    definitions: tuple[str, ...]
+    counterexample: tuple[str, ...]
     covers: tuple[str, ...]
     mutants: tuple[str, ...]
 
@@ -33,17 +39,54 @@ def explain(theorem: Theorem) -> Explanation:
         variables=tuple(f"{each.name} ({each.unit}): {each.meaning}" for each in theorem.variables),
         premises=premises(theorem),
         claim=theorem.claim.text,
+        definitions=definitions(theorem),
+        counterexample=counterexample(theorem),
         covers=tuple(cover.text for cover in theorem.covers),
         mutants=tuple(mutant.text for mutant in theorem.mutants),
     )
 
 
-def premises(theorem: Theorem) -> tuple[str, ...]:
-    """List what a theorem assumes, beside that every variable is a natural number."""
+def definitions(theorem: Theorem) -> tuple[str, ...]:
+    """Show what the claim compares: each number's functions, in the words and in the code of `spec`."""
+    at = _symbols(theorem)
+    lines: list[str] = []
+    shown: set[Callable[..., object]] = set()
+    for quantity in theorem.claim.shown:
+        functions = [function for function in quantity.defined_by(at) if function not in shown]
+        shown.update(functions)
+        lines += [f"{quantity.name} ({quantity.unit})"] if functions else []
+        lines += [line for function in functions for line in _definition(function)]
+    return tuple(lines)
+
+
+def _definition(function: Callable[..., object]) -> Iterator[str]:
+    """Give a function as one line of words, and its body."""
+    (node,) = ast.parse(dedent(getsource(function))).body
+    if isinstance(node, ast.FunctionDef):
+        words = (getdoc(function) or "").partition("\n")[0]
+        parameters = ", ".join(each.arg for each in node.args.args if each.arg != "self")
+        yield f"  {function.__qualname__}({parameters}): {words}"
+        body = node.body[1:] if ast.get_docstring(node) else node.body
+        yield from (f"      {line}" for part in body for line in ast.unparse(part).splitlines())
+
+
+def counterexample(theorem: Theorem) -> tuple[str, ...]:
+    """Find the smallest counterexample of a false variant; a true theorem has none."""
+    from .checking import decide
+
+    claim = decide(theorem) if theorem.expected is Expectation.REFUTED else None
+    return counterexample_lines(claim.witness) if isinstance(claim, Refuted) else ()
+
+
+def _symbols(theorem: Theorem) -> Point:
     import z3
 
-    symbols = Point({variable.name: z3.Int(variable.name) for variable in theorem.variables})
-    return tuple(assumption.text for assumption in theorem.assumptions(symbols))
+    return Point({variable.name: z3.Int(variable.name) for variable in theorem.variables})
+
+
+def premises(theorem: Theorem) -> tuple[str, ...]:
+    """List what a theorem assumes, beside that every variable is a natural number."""
+    return tuple(assumption.text for assumption in theorem.assumptions(_symbols(theorem)))
 
 
 def counterexample_lines(witness: Witness) -> tuple[str, ...]:

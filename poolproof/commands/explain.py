@@ -28,6 +28,8 @@ def run(
         variables=told.variables,
         premises=told.premises,
         claim=told.claim,
+        definitions=told.definitions,
+        counterexample=told.counterexample,
         covers=told.covers,
         mutants=told.mutants,
         replay=f"poolproof prove {told.name}",

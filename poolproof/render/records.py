@@ -267,6 +267,8 @@ class TheoremExplanation:
     variables: tuple[str, ...]
     premises: tuple[str, ...]
     claim: str
+    definitions: tuple[str, ...]
+    counterexample: tuple[str, ...]
     covers: tuple[str, ...]
     mutants: tuple[str, ...]
     replay: str

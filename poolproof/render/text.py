@@ -151,6 +151,8 @@ def _explanation(report: TheoremExplanation) -> Iterator[RenderableType]:
         ("for all", report.variables),
         ("assuming", report.premises),
         ("claim", (report.claim,)),
+        ("where", report.definitions),
+        ("smallest counterexample", report.counterexample),
         ("must be reachable", report.covers),
         ("must be refuted", report.mutants),
     ):

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ...spec.admission import charged, first_step_requirement, gate_requirement
+from ...spec.admission import charged, first_step_requirement, gate_length, gate_requirement
 from ...spec.arithmetic import Term, every, maximum
-from ...spec.attention import Attention, ChunkedLocal, FullAttention, SlidingWindow, blocks_for, held, slots_needed
+from ...spec.attention import (
+    Attention,
+    ChunkedLocal,
+    FullAttention,
+    SlidingWindow,
+    blocks_for,
+    held,
+    recycled,
+    slots_needed,
+)
 from ...spec.deployment import Deployment, Group
 from ...spec.design import Design
-from ...spec.sizing import group_requirement, request_requirement, usable
+from ...spec.sizing import budget, group_requirement, request_requirement, usable
 from ..theorem import Formula, Point, Premise, Quantity, Statement, Variable, given
 
 BLOCK_SIZE = Variable("block_size", "tokens", "what one block holds")
@@ -86,32 +95,52 @@ def held_by(cache: CacheOf) -> Quantity:
         lookahead = at.get("lookahead", 0)
         return held(cache(at), processed(at), at.computed, at.scheduled, lookahead, at.max_model_len)
 
-    return Quantity("held", of)
+    return Quantity("held", of, defined_by=lambda at: (held, slots_needed, recycled, type(cache(at)).skipped))
 
 
 def cap_of(cache: CacheOf, design: Design) -> Quantity:
     """Count what boot reserves, and the gate charges at most, for a request in one group."""
-    return Quantity("cap", lambda at: group_requirement(cache(at), deployment(at, cache(at)), design))
+    return Quantity(
+        "cap",
+        lambda at: group_requirement(cache(at), deployment(at, cache(at)), design),
+        defined_by=lambda at: (group_requirement, type(cache(at)).bound, budget),
+    )
 
 
 def table_of(cache: CacheOf) -> Quantity:
     """Count the entries of the block table after a step."""
-    return Quantity("table", lambda at: blocks_for(slots(at), cache(at).block_size))
+    return Quantity(
+        "table",
+        lambda at: blocks_for(slots(at), cache(at).block_size),
+        defined_by=lambda _: (blocks_for, slots_needed),
+    )
 
 
 def gate_needs(setting: Setting, design: Design) -> Quantity:
     """Count what the gate demands."""
-    return Quantity("gate", lambda at: gate_requirement(at.tokens, setting(at), design))
+    return Quantity(
+        "gate",
+        lambda at: gate_requirement(at.tokens, setting(at), design),
+        defined_by=lambda _: (gate_requirement, gate_length, charged),
+    )
 
 
 def first_step_needs(setting: Setting, design: Design) -> Quantity:
     """Count what the first step takes."""
-    return Quantity("first step", lambda at: first_step_requirement(at.tokens, setting(at), design))
+    return Quantity(
+        "first step",
+        lambda at: first_step_requirement(at.tokens, setting(at), design),
+        defined_by=lambda _: (first_step_requirement, charged),
+    )
 
 
 def reserved(setting: Setting, design: Design) -> Quantity:
     """Count what boot reserves for one request."""
-    return Quantity("reserved", lambda at: request_requirement(setting(at), design))
+    return Quantity(
+        "reserved",
+        lambda at: request_requirement(setting(at), design),
+        defined_by=lambda _: (request_requirement, group_requirement, budget),
+    )
 
 
 def predicted(cache: CacheOf, table: Formula, design: Design) -> Quantity:
@@ -121,7 +150,7 @@ def predicted(cache: CacheOf, table: Formula, design: Design) -> Quantity:
         whole = charged(cache(at), slots(at), deployment(at, cache(at)), design, design.step_cap)
         return excess(whole, table(at))
 
-    return Quantity("predicted", of)
+    return Quantity("predicted", of, defined_by=lambda _: (charged, excess))
 
 
 def excess(whole: Term, part: Term) -> Term:
@@ -129,7 +158,7 @@ def excess(whole: Term, part: Term) -> Term:
     return maximum(0, whole - part)
 
 
-USABLE = Quantity("usable", lambda at: usable(at.blocks))
+USABLE = Quantity("usable", lambda at: usable(at.blocks), defined_by=lambda _: (usable,))
 
 STEP_WITHIN_BUDGET = given(
     "scheduled: 1 to max_num_batched_tokens",

@@ -82,6 +82,16 @@ def test_every_theorem_is_listed_and_explained(command: Command) -> None:
         assert theorem.sentence in result.out
 
 
+def test_an_explanation_shows_the_formulas_and_the_smallest_counterexample(command: Command) -> None:
+    out = command("explain", SOME[1]).out
+    assert "return table - recycled(cache, processed)" in out
+    assert "return cdiv(minimum(self.retained() + in_flight_tokens, max_model_len), self.block_size) + 1" in out
+    assert "smallest counterexample\n  block_size = 1, window = 1" in out
+    found = json.loads(command("explain", SOME[0], "--format", "json").out)
+    assert found["counterexample"] == []
+    assert "held (blocks)" in found["definitions"]
+
+
 @pytest.mark.parametrize("form", ["text", "json", "markdown"])
 def test_a_list_is_the_same_bytes_twice(command: Command, form: str) -> None:
     assert command("list", "--format", form).out == command("list", "--format", form).out
