@@ -36,9 +36,8 @@ def headline_word(verdict: Verdict) -> str:
 def columns(*titles: str, right: Collection[str] = (), header: bool = True) -> Table:
     """Start a table without lines."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=header, header_style="dim")
-    for index, title in enumerate(titles):
-        # The first column names things, and names are not broken while anything else can be.
-        table.add_column(title, justify="right" if title in right else "left", overflow="fold", no_wrap=index == 0)
+    for title in titles:
+        table.add_column(title, justify="right" if title in right else "left", overflow="fold")
     return table
 
 
