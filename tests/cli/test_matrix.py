@@ -157,3 +157,20 @@ def test_designs_side_by_side(command: Command) -> None:
 def test_words_that_do_not_go_together_are_one_line(command: Command, words: tuple[str, ...]) -> None:
     result = command("matrix", *words)
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(command: Command, tmp_path: Path) -> None:
+    result = command("matrix", "no-such-release-at-all==0", "--output", str(tmp_path))
+    assert (result.code, result.out) == (2, "")
+    assert result.err == f"poolproof: --output = {tmp_path}: this is a directory; name a file\n"
+
+
+def test_a_matrix_that_cannot_be_kept_is_shown(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("poolproof.render.saving.reserve", lambda *_: None)
+    result = command("matrix", "--designs", "sound", "--jobs", "1", "--output", str(tmp_path))
+    assert result.code in {0, 1}
+    assert "1 design, every size symbolic: of " in result.headline
+    assert "the verdict stands" in result.err
+    assert "1 column in" in result.err
