@@ -37,7 +37,7 @@ AsyncScheduling: TypeAlias = Annotated[bool | None, _option("Two batches in flig
 MaxConcurrentBatches: TypeAlias = Annotated[int | None, _option("Batches in flight, as a number.")]
 EnableChunkedPrefill: TypeAlias = Annotated[bool | None, _option("A prompt may be split over steps.")]
 EnablePrefixCaching: TypeAlias = Annotated[
-    bool | None, _option("Equal prefixes share their full blocks (not modelled: judged as off).")
+    bool | None, _option("Equal prefixes share their full blocks; check judges it as off.")
 ]
 NumSpeculativeTokens: TypeAlias = Annotated[int | None, _option("Slots that a step takes beyond its tokens.")]
 DecodeContextParallelSize: TypeAlias = Annotated[int | None, _option("Ranks over which a sequence is sharded.")]
