@@ -146,7 +146,7 @@ def _kinds(column: dict[str, Any]) -> dict[str, str]:
 def test_designs_side_by_side(command: Command) -> None:
     result = command("matrix", "--designs", "vllm-0.28", "sound", "--jobs", "1")
     assert result.code == 1
-    assert result.headline == "REFUTED  2 designs, every size symbolic"
+    assert result.headline.startswith("REFUTED  2 designs, every size symbolic")
     assert (
         "block_size = 1, max_num_batched_tokens = 1, max_model_len = 1, lookahead = 0, tokens = 1, blocks = 1"
         in result.out
