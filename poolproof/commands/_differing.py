@@ -50,6 +50,9 @@ BOOTS = 15
 PATIENCE = 900.0
 """The seconds that one question may take."""
 
+ROUND_PATIENCE = 120.0
+"""The seconds that one round of runs may take; it takes two."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -166,8 +169,18 @@ def _session(implementation: Implementation, candidate: Candidate, plan: Plan, t
 
 
 def _ask(implementation: Implementation, function: str, design: Design, plan: Plan, **numbers: int) -> Compared:
+    """Ask one question; an implementation that does not answer it is named.
+
+    Raises:
+        InconclusiveError: Its process ended, or hangs, or its own code raised.
+    """
     arguments: dict[str, Any] = {"design": design, "wild": plan.wild, "batches": plan.batches, **numbers}
-    found: Compared = implementation.call(f"poolproof.forks.differential:{function}", arguments, seconds=PATIENCE)
+    seconds = ROUND_PATIENCE if function == "compared" else PATIENCE
+    try:
+        found: Compared = implementation.call(f"poolproof.forks.differential:{function}", arguments, seconds=seconds)
+    except InconclusiveError as error:
+        told = f"{plan.implementation} beside the oracle of {design.name} gave no answer: {error}"
+        raise InconclusiveError(told) from error
     return found
 
 

@@ -10,6 +10,11 @@ from typing import Any
 import pytest
 from junitparser import JUnitXml
 
+from poolproof.commands._case_file import load
+from poolproof.commands._differing import _pool_words
+from poolproof.commands._numbers import known
+from poolproof.spec import Deployment, FullAttention, Group, boot_accepts, named
+
 from .forked import SLIPS, Slip, renamed, slipped
 
 Command = Callable[..., Any]
@@ -165,9 +170,49 @@ def test_cases_of_two_checkouts_do_not_overwrite_each_other(command: Command, fo
         second = report(command, str(fork(OLD)), "--save", str(tmp_path))
     cases = {first["parted"]["case"], second["parted"]["case"]}
     assert len(cases) == 2
+    assert first["headline"] != second["headline"]
+    assert "the comparison ended with the round" in command("diff", str(fork(OLD)), "--design", "vllm-0.33").out
     assert {json.loads(Path(case).read_text())["seen"]["implementation"] for case in cases} == {str(fork(OLD))}
 
 
 def test_nothing_found_is_nothing_saved(command: Command, fork: Fork, tmp_path: Path) -> None:
     result = command("diff", str(fork(OLD)), "--save", str(tmp_path / "cases"))
     assert (result.code, result.err) == (0, "--save: nothing was found, so that nothing is saved\n")
+
+
+def test_a_witness_is_on_a_pool_that_boot_accepts_or_says_that_none_is(
+    command: Command, fork: Fork, tmp_path: Path
+) -> None:
+    with slipped(fork(OLD), SLIPS["the gate's comparison is off by one"]):
+        result = command("diff", str(fork(OLD)), "--save", str(tmp_path))
+    assert result.code == 1
+    refused = "on a pool that boot refuses" in result.headline
+    assert refused == ("of 100 more runs none parted on a pool that boot accepts" in result.out)
+    case = load(next(tmp_path.glob("*.json")))
+    deployment = case.scenario.deployment
+    assert bool(boot_accepts(known(deployment.blocks), deployment, named(case.design))) is not refused
+
+
+def test_a_pool_that_boot_refuses_is_said() -> None:
+    deployment = Deployment((Group(FullAttention(1)),), 4, 4, blocks=3)
+    told = _pool_words(deployment, named("sound"), 100)
+    assert told == "boot refuses it by 2 blocks; of 100 more runs none parted on a pool that boot accepts"
+
+
+def test_a_boot_that_demands_one_block_more_is_refuted(command: Command, fork: Fork) -> None:
+    """It serves as it did: only the startup check is another."""
+    check = Slip("v1/core/kv_cache_utils.py", "", r"(needed_memory) > (available_memory)", r"\1 >= \2")
+    with slipped(fork(OLD), check):
+        found = report(command, str(fork(OLD)))
+    assert (found["exit"], found["verdict"]["kind"], found["parted"]) == (1, "refuted", None)
+    assert found["boots"]["found"] == found["boots"]["least"] + 1
+    assert "boots otherwise than vllm-0.22: its smallest pool has " in found["headline"]
+    assert f"--impl {fork(OLD)}" in found["boots"]["check"]
+
+
+def test_a_fork_that_ends_its_process_is_no_answer(command: Command, fork: Fork) -> None:
+    end = Slip("v1/core/sched/scheduler.py", "schedule", r"(scheduled_new_reqs: )", r"__import__('os')._exit(7); \1")
+    with slipped(fork(OLD), end):
+        result = command("diff", str(fork(OLD)), "--design", "vllm-0.22")
+    assert (result.code, result.out, result.err.count("\n")) == (3, "", 1)
+    assert result.err.startswith(f"poolproof: {fork(OLD)} beside the oracle of vllm-0.22 gave no answer: its process")
