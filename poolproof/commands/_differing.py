@@ -211,9 +211,8 @@ def _pool_words(deployment: Deployment, design: Design, tries: int) -> str:
     """Say that boot refuses a pool, so that what was found there is seen only where boot is skipped."""
     least = known(boot_requirement(deployment, design))
     lacking = counted(least - known(deployment.blocks), "block")
-    return (
-        f"boot refuses it by {lacking}; no pool that boot accepts showed a difference in {counted(tries, 'more run')}"
-    )
+    more = counted(tries, "more run")
+    return f"boot refuses it by {lacking}; of {more} none parted on a pool that boot accepts"
 
 
 def _deployment_words(scenario: Scenario) -> str:

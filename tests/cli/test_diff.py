@@ -171,7 +171,9 @@ def test_cases_of_two_checkouts_do_not_overwrite_each_other(command: Command, fo
     cases = {first["parted"]["case"], second["parted"]["case"]}
     assert len(cases) == 2
     assert first["headline"] != second["headline"]
-    assert "the comparison ended with the round" in command("diff", str(fork(OLD)), "--design", "vllm-0.33").out
+    assert (
+        "the comparison ended with the round" in command("diff", OLD, "--design", "sound", "--save", str(tmp_path)).out
+    )
     assert {json.loads(Path(case).read_text())["seen"]["implementation"] for case in cases} == {str(fork(OLD))}
 
 
