@@ -268,7 +268,7 @@ def _judged(plan: Plan, session: _Session, parted: Parted | None, boots: BootPar
         headline = f"{name} boots otherwise than {design}: its smallest pool has {found} instead of {least}"
         values = ("smallest pool", boots.found), ("of the design", boots.least)
         return Refuted(Witness(values, (as_flags(boots.deployment),))), headline
-    evidence = f"{session.scenarios} runs of {name} show no difference from the oracle of {design}"
+    evidence = f"{counted(session.scenarios, 'run')} of {name} show no difference from the oracle of {design}"
     return Holds(evidence), evidence
 
 

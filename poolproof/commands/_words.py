@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..oracle.engine import StepRecord, Submission
 from ..oracle.trace import Abort, Action, Step, Submit
+from ..oracle.wording import counted
 
 
 def action_words(action: Action) -> str:
@@ -23,7 +24,7 @@ def action_words(action: Action) -> str:
 def submission_words(submission: Submission) -> str:
     """Describe a request."""
     priority = f", priority {submission.priority}" if submission.priority else ""
-    return f"{submission.name}: {submission.prompt} tokens + {submission.output} to generate{priority}"
+    return f"{submission.name}: {counted(submission.prompt, 'token')} + {submission.output:,} to generate{priority}"
 
 
 def event_words(record: StepRecord | None) -> Iterator[str]:

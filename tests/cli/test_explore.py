@@ -75,7 +75,7 @@ def test_the_sound_design_refuses_the_pool_at_boot_or_has_no_fault(command: Comm
 
 def test_requests_are_chosen_where_none_is_named(command: Command) -> None:
     found = report(command, "--group", "full:1", "--max-model-len", "4", "--max-num-batched-tokens", "2")
-    assert found["requests"] == ["a: 3 tokens + 1 to generate", "b: 1 tokens + 3 to generate"]
+    assert found["requests"] == ["a: 3 tokens + 1 to generate", "b: 1 token + 3 to generate"]
     assert (found["exit"], found["reached"]) == (0, [])
 
 
