@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
 from ..oracle.verdict import Refuted
@@ -17,6 +18,7 @@ from ._formulas import admission_lines, boot_lines, describe
 from ._judgement import Evidence, judge, ranges
 from ._numbers import known
 from ._repairs import repairs
+from ._samples import run_samples
 
 Trial: TypeAlias = Callable[[Case], tuple[list[Engine], BootLine | None]]
 """Makes engines ready for a case, and asks the implementation's boot about it where there is one."""
@@ -79,20 +81,40 @@ def _report(case: Case, trial: Trial, findings: tuple[tuple[str, str], ...], opt
         runs=tuple(evidence.runs),
         growth=case.growth(),
         findings=findings,
-        repairs=tuple(repairs(case, lambda changed: judge(_evidence(changed, trial)[0]), options)) if refuted else (),
+        repairs=tuple(repairs(case, lambda changed: judge(_at_borders(changed, trial)[0]), options)) if refuted else (),
         scope=(*_scope(case), *left_out),
         replay=f"poolproof check {as_flags(case.deployment)}{options}",
     )
 
 
 def _evidence(case: Case, trial: Trial) -> tuple[Evidence, tuple[str, ...]]:
-    """Gather what a verdict rests on, and say what was left out."""
+    """Gather what a verdict rests on, between the borders too, and say what was left out."""
+    evidence, left_out, engines = _at_borders(case, trial)
+    surprising, sampled = run_samples(case, engines)
+    told = (*_run_too(evidence, sampled), *left_out)
+    return replace(evidence, runs=(*evidence.runs, *surprising)), told
+
+
+def _at_borders(case: Case, trial: Trial) -> tuple[Evidence, tuple[str, ...], list[Engine]]:
+    """Gather what is seen at the borders alone, and say what was left out."""
     oracle, left_out = _oracle(case)
     engines, boot = trial(case)
     runs = run_boundary(case, [*oracle, *engines])
     admission = admission_lines(_deciding_prompt(case), case.deployment, case.design)
     boots = (_design_boot(case), *([] if boot is None else [boot]))
-    return Evidence(case, admission, boots, runs), left_out
+    return Evidence(case, admission, boots, runs), left_out, engines
+
+
+def _run_too(evidence: Evidence, sampled: int) -> Iterator[str]:
+    """Say how far the implementation itself was looked at: what holds of the other prompts is predicted."""
+    if evidence.implementation is None or not sampled:
+        return
+    borders = len(evidence.case.predictions.boundary())
+    if sampled + borders == evidence.case.predictions.longest:
+        yield f"{evidence.implementation} was run on every one of these prompts"
+        return
+    others = counted(sampled, "prompt")
+    yield (f"{evidence.implementation} was run on {others} beside those shown; of all the rest the formulas speak")
 
 
 def _asked(design: str | None) -> str:

@@ -29,10 +29,11 @@ def run_boundary(case: Case, engines: Sequence[Engine]) -> tuple[Run, ...]:
     """Run every prompt at a border on every engine, beside what was predicted."""
     if not engines:
         return ()
-    return tuple(_run(case, prompt, engines) for prompt in case.predictions.boundary())
+    return tuple(run_one(case, prompt, engines) for prompt in case.predictions.boundary())
 
 
-def _run(case: Case, prompt: int, engines: Sequence[Engine]) -> Run:
+def run_one(case: Case, prompt: int, engines: Sequence[Engine]) -> Run:
+    """Run one prompt on every engine, beside what was predicted."""
     predicted = case.predictions.outcome(prompt)
     seen = [engine(prompt) for engine in engines]
     agreed = tuple(replace(each, agrees=each.outcome == predicted.value) for each in seen)
