@@ -18,7 +18,8 @@ from ..spec.errors import UsageError
 
 _VARIABLE = "POOLPROOF_CACHE_DIR"
 _MANIFEST = "poolproof-tree.json"
-_HASH = re.compile(r"[0-9a-f]{64}")
+_KEY = re.compile(r"(git-)?[0-9a-f]{40,64}")
+"""What trees are kept under: the hash of a wheel, or of a commit. Nothing else may name a place."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,7 @@ def recall(name: str) -> str | None:
     if not path.is_file():
         return None
     key = path.read_text(encoding="utf-8", errors="replace").strip()
-    # Anything but a hash is damage, and would name a place outside of the trees.
-    return key if _HASH.fullmatch(key) else None
+    return key if _KEY.fullmatch(key) else None
 
 
 @contextlib.contextmanager
@@ -129,6 +129,15 @@ def _rename_new(made: Path, place: Path) -> None:
 
 
 def _place(key: str) -> Path:
+    """Return where a tree is kept.
+
+    What is found there may be deleted, so that a key which could name any other place is refused, whoever passes it.
+
+    Raises:
+        ValueError: The key is no hash.
+    """
+    if not _KEY.fullmatch(key):
+        raise ValueError(f"no tree is kept under {key!r}")
     return cache_directory() / "trees" / key
 
 

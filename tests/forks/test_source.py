@@ -17,6 +17,8 @@ from poolproof.spec.errors import UsageError
 
 Toy = Callable[..., Path]
 
+KEY = "f" * 64
+
 
 @pytest.fixture
 def wheel(toy: Toy, tmp_path: Path) -> Path:
@@ -155,11 +157,11 @@ def test_of_two_writers_the_first_wins(private_cache: Path) -> None:
         return write
 
     def slow(target: Path) -> dict[str, str]:
-        cache.store_tree("key", fill("first"))
+        cache.store_tree(KEY, fill("first"))
         return fill("second")(target)
 
-    cache.store_tree("key", slow)
-    tree = cache.load_tree("key")
+    cache.store_tree(KEY, slow)
+    tree = cache.load_tree(KEY)
     assert tree is not None
     assert (tree.root / "a.py").read_text() == "first"
 
@@ -295,3 +297,18 @@ def test_a_damaged_result_is_computed_again(private_cache: Path) -> None:
     assert results.answer(("asked",), lambda: "second") == "first"
     kept.write_text('{"x":')
     assert results.answer(("asked",), lambda: "second") == "second"
+
+
+@pytest.mark.parametrize(
+    "key", ["", ".", "..", "../index", "../../../../etc", "/etc", "0" * 64 + "/..", "0" * 39, "a\nb"]
+)
+def test_no_key_names_a_place_outside_of_the_trees(key: str, private_cache: Path, tmp_path: Path) -> None:
+    """A damaged tree is deleted; a key out of a tampered index must never make that of anything else."""
+    bystander = tmp_path / "cache" / "index"
+    bystander.mkdir(parents=True)
+    with pytest.raises(ValueError, match="no tree is kept under"):
+        cache.load_tree(key)
+    with pytest.raises(ValueError, match="no tree is kept under"):
+        cache.store_tree(key, lambda _: {})
+    assert bystander.is_dir()
+    assert sorted(path.name for path in private_cache.iterdir()) == ["index"]
