@@ -92,16 +92,25 @@ def recall(name: str) -> str | None:
     return key if _KEY.fullmatch(key) else None
 
 
-@contextlib.contextmanager
-def scratch() -> Iterator[Path]:
-    """Make a directory on the cache's own file system, and delete it afterwards."""
+def scratch_directory() -> Path:
+    """Return where what is not kept is made: inside the cache, on its own file system.
+
+    Raises:
+        UsageError: It cannot be made.
+    """
     parent = cache_directory() / "scratch"
     try:
         parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = f"the cache cannot be kept there ({error.strerror})"
         raise UsageError(_VARIABLE, str(cache_directory()), reason, "name a directory that can be written") from error
-    with tempfile.TemporaryDirectory(dir=parent, ignore_cleanup_errors=True) as directory:
+    return parent
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """Make a directory on the cache's own file system, and delete it afterwards."""
+    with tempfile.TemporaryDirectory(dir=scratch_directory(), ignore_cleanup_errors=True) as directory:
         yield Path(directory)
 
 

@@ -21,6 +21,7 @@ from ..spec.deployment import Deployment
 from ..spec.errors import InconclusiveError, UnsupportedError, UsageError
 from . import wire
 from .boot import Boot
+from .cache import scratch_directory
 from .findings import Findings
 from .source import Source, resolve
 
@@ -211,7 +212,7 @@ class _Worker:
 
     def __init__(self, limits: Limits, runner: int) -> None:
         self._limits = limits
-        self._home = tempfile.TemporaryDirectory(prefix="poolproof-", ignore_cleanup_errors=True)
+        self._home = tempfile.TemporaryDirectory(dir=scratch_directory().absolute(), ignore_cleanup_errors=True)
         self._channel, channel = socket.socketpair()
         self._lifeline, lifeline = socket.socketpair()
         self._output = Path(self._home.name, "output")

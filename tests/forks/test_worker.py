@@ -235,3 +235,10 @@ def test_it_has_no_network_where_the_system_allows_that(toy: Toy) -> None:
     ):
         printed, unenforced = implementation.printed.strip(), implementation.unenforced
     assert printed == ("connected" if "it can reach the network" in unenforced else "refused")
+
+
+def test_its_private_home_lies_in_the_cache_and_goes_with_it(toy: Toy, private_cache: Path) -> None:
+    with imported(toy, "import os; print(os.environ['HOME'], flush=True)") as implementation:
+        (home,) = (private_cache / "scratch").iterdir()
+        assert implementation.printed.split() == [str(home)]
+    assert list((private_cache / "scratch").iterdir()) == []
