@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from ..spec.deployment import Deployment
 from ..spec.design import Design
+from .counting import counted
 from .engine import RequestView, Snapshot, Status, StepRecord, Submission
 from .explorable import Explorable, reexecuted
 from .goals import GOALS
 from .invariants import STATE_CHECKS, STEP_CHECKS, Check, Setting, Turn, promised
 from .reference import boot
 from .trace import Abort, Action, Scenario, Step, Submit, perform
-from .wording import counted
 
 if TYPE_CHECKING:
     import networkx as nx

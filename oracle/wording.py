@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from .counting import counted
 from .engine import Allocation, RequestView, real_blocks
 
 Tables = tuple[tuple[int, ...], ...]
@@ -23,11 +24,6 @@ def unfinished(names: Iterable[str]) -> str:
     """Say that requests are unfinished."""
     given = list(names)
     return f"{quoted(given)} {'is' if len(given) == 1 else 'are'} unfinished"
-
-
-def counted(number: int, what: str) -> str:
-    """Count things, one of which is named without the plural's s."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def difference_words(field: str, oracle: Any, other: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ..render.counting import counted
+from ..oracle.counting import counted
 from ..spec import Deployment, Design, boot_accepts, boot_requirement, usable
 from ._excess import Excess, first_excess
 from ._numbers import known

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+from ..oracle.counting import counted
 from ..oracle.verdict import Refuted
-from ..render.counting import counted
 from ..render.output import Progress
 from ..render.records import BootLine, CheckReport
 from ..spec import SOUND, Deployment, UnsupportedError, named, reported_concurrency

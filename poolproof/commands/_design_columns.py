@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..oracle.counting import counted
 from ..proofs.design_claims import decide_claims
-from ..render.counting import counted
 from ..render.matrix_records import Cell, Column, MatrixReport, Row
 from ..render.output import Progress
 from ..spec import DESIGNS, Design, named

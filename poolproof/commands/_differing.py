@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..oracle.counting import counted
 from ..oracle.invariants import STEP_CHECKS, promised
 from ..oracle.trace import Scenario
 from ..oracle.verdict import Holds, Inconclusive, Refuted, Verdict, Witness
-from ..oracle.wording import counted
 from ..render.output import Progress
 from ..render.run_records import BootsParted, Count, DiffReport, Parted
 from ..spec import Deployment, Design, FullAttention, Group, InconclusiveError, boot_requirement, named

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ..oracle.counting import counted
 from ..oracle.explore import GOALS, Exploration, Violation, explore, searched_for
 from ..oracle.reference import boot
 from ..oracle.trace import Moment, Scenario, replay
 from ..oracle.verdict import Holds, Inconclusive, Refuted, Verdict, Witness
-from ..oracle.wording import counted
 from ..render.output import Progress
 from ..render.run_records import ExploreReport, Reached
 from ..spec import SOUND, Deployment, Design, boot_accepts, boot_requirement, named

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..render.counting import counted
+from ..oracle.counting import counted
 from ..render.records import GroupLine, Requirement
 from ..spec import (
     Attention,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..oracle.counting import counted
 from ..oracle.verdict import Holds, Inconclusive, Refuted, Vacuous, Verdict, Witness
-from ..render.counting import counted
 from ..render.records import BootLine, Observation, Range, Requirement, Run
 from ..spec import ChunkedLocal, Lengths
 from ._case import Case

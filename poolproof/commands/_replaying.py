@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..oracle.counting import counted
 from ..oracle.invariants import STEP_CHECKS, Check, Setting, promised
 from ..oracle.reference import boot
 from ..oracle.trace import Moment, Scenario
 from ..oracle.trace import replay as on_engine
 from ..oracle.verdict import Holds, Refuted, Verdict, Witness
-from ..oracle.wording import counted
 from ..render.output import Progress
 from ..render.run_records import ReplayReport, Scene
 from ..spec import Design, UsageError, named

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 def prove_theorems(selected: Sequence[str], jobs: int, timeout: float | None, rlimit: int | None, form: Format) -> int:
     """Check theorems, show what came of it and return the exit code."""
+    from ..oracle.counting import counted
     from ..oracle.verdict import exit_code
-    from ..render.counting import counted
     from ..render.output import note, show
     from ..render.records import ProveReport
 
@@ -32,8 +32,8 @@ def prove_theorems(selected: Sequence[str], jobs: int, timeout: float | None, rl
 
 def doubt_theorems(selected: Sequence[str], jobs: int, form: Format) -> int:
     """Check theorems as usual, then in every other way, show what came of it and return the exit code."""
+    from ..oracle.counting import counted
     from ..oracle.verdict import exit_code
-    from ..render.counting import counted
     from ..render.output import note, progress, show
     from ._trust import trusted
 
@@ -48,8 +48,8 @@ def doubt_theorems(selected: Sequence[str], jobs: int, form: Format) -> int:
 
 def write_smtlib(selected: Sequence[str], directory: Path) -> None:
     """Write the questions about theorems for other solvers."""
+    from ..oracle.counting import counted
     from ..proofs.trust.runner import write_smtlib as write
-    from ..render.counting import counted
     from ..render.output import note
 
     note(f"{counted(write(selected or None, directory), 'file')} in {directory}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..oracle.counting import counted
 from ..oracle.engine import StepRecord, Submission
 from ..oracle.trace import Abort, Action, Step, Submit
-from ..oracle.wording import counted
 
 
 def action_words(action: Action) -> str:

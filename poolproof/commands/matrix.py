@@ -42,8 +42,8 @@ def run(
     be written, which is seen before the work (where it fails later, the matrix is printed and its code stays).
     """
     from ..forks.releases import RELEASES
+    from ..oracle.counting import counted
     from ..oracle.verdict import exit_code
-    from ..render.counting import counted
     from ..render.output import note, progress
     from ..render.saving import reserve
 
@@ -66,7 +66,7 @@ def _judged(specs: Sequence[str], block_sizes: Sequence[int], jobs: int, cache: 
 
     from ..forks import resolve
     from ..forks.results import Results, may_keep
-    from ..render.counting import counted
+    from ..oracle.counting import counted
     from ..render.matrix_records import MatrixReport
     from ._columns import column
 

@@ -71,8 +71,8 @@ def run(
 
 
 def _prove_implementation(impl: str, properties: Sequence[str], block_sizes: Sequence[int], form: Format) -> int:
+    from ..oracle.counting import counted
     from ..oracle.verdict import exit_code
-    from ..render.counting import counted
     from ..render.output import note, progress, show
 
     begun = time.monotonic()

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.markup import escape
 
+from ..oracle.counting import counted
 from ..oracle.verdict import Refuted, Vacuous
-from .counting import counted
 from .records import CheckReport, Observation, Requirement, Run
 from .style import columns, headline_word, labelled, verdict_word
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from rich.console import RenderableType
 from rich.markup import escape
 
-from ..oracle.wording import counted
+from ..oracle.counting import counted
 from .run_records import BootsParted, Count, DiffReport, EngineMoment, ExploreReport, Reached, ReplayReport, Scene
 from .style import columns, headline_word, labelled
 

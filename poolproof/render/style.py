@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from rich.markup import escape
 from rich.table import Table
 
+from ..oracle.counting import counted
 from ..oracle.verdict import Holds, Inconclusive, Proved, Refuted, Unsupported, Vacuous, Verdict
-from .counting import counted
 
 _WORDS: dict[type[Verdict], tuple[str, str]] = {
     Proved: ("proved", "green"),

@@ -10,11 +10,11 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
+from ..oracle.counting import counted
 from ..oracle.verdict import Holds, Inconclusive, Proved, Refuted, Verdict
 from .audit_records import AuditReport
 from .audit_text import audit_text
 from .check_text import check_text
-from .counting import counted
 from .implementation_records import ImplementationReport
 from .implementation_text import implementation_text
 from .matrix_records import MatrixReport

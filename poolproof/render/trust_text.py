@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.markup import escape
 
+from ..oracle.counting import counted
 from ..oracle.verdict import Holds, Proved, Refuted, Verdict
-from .counting import counted
 from .style import columns, gravest, headline_word, reason_of, verdict_word
 from .trust_records import TrustedTheorem, TrustReport
 

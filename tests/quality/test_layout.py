@@ -59,3 +59,12 @@ def test_the_formulas_need_no_solver_on_integers() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_face_has_five_names_and_loads_them_when_asked() -> None:
+    code = (
+        "import sys, poolproof; before = {name for name in sys.modules if name.startswith('poolproof.')};"
+        "print(sorted(before), [getattr(poolproof, name).__name__ for name in poolproof.__all__])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[] ['Deployment', 'Group', 'Implementation', 'explore', 'never_admitted']"
