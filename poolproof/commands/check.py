@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..render import Format
-from ._options import (
+from ..inputs.options import (
     AsyncScheduling,
     Blocks,
     BlockSize,
@@ -24,6 +23,7 @@ from ._options import (
     NumSpeculativeTokens,
     Watermark,
 )
+from ..render import Format
 
 if TYPE_CHECKING:
     from ..spec import Deployment
@@ -65,7 +65,7 @@ def run(
     """
     if schema:
         return _print_schema()
-    from ._deployment_file import deployment_of
+    from ..inputs.deployment_file import deployment_of
 
     flags = {
         "max_model_len": max_model_len,
@@ -86,24 +86,24 @@ def run(
 def _print_schema() -> int:
     import json
 
-    from ._deployment_file import schema
+    from ..inputs.deployment_file import schema
 
     print(json.dumps(schema(), indent=2))
     return 0
 
 
 def _check(deployment: Deployment, design: str | None, impl: str | None, form: Format, svg: Path | None) -> int:
+    from ..checking.report import checked
     from ..oracle.verdict import exit_code
     from ..render.output import progress, show
     from ..render.saving import reserve
-    from ._checking import checked
 
     reserve("--svg", svg)
     with progress() as tell:
         report, case = checked(deployment, design, impl, tell)
     show(report, form)
     if svg is not None:
-        from ._drawing import draw
+        from ..checking.drawing import draw
 
         draw(case, svg)
     return exit_code([report.verdict])

@@ -45,8 +45,8 @@ def run(
     from ..oracle.verdict import exit_code
     from ..render.output import note, progress
     from ..render.saving import reserve, reserve_folder
-    from ._diff_output import put
-    from ._differing import Plan, differed
+    from ..running.diff_output import put
+    from ..running.differing import Plan, differed
 
     plan = Plan(spec, None if design == "auto" else design, profile.value, seed, wild, 2 if in_flight else 1, save)
     reserve_folder("--save", save)

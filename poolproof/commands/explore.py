@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..render import Format
-from ._options import (
+from ..inputs.options import (
     AsyncScheduling,
     Blocks,
     BlockSize,
@@ -24,6 +23,7 @@ from ._options import (
     NumSpeculativeTokens,
     Watermark,
 )
+from ..render import Format
 
 if TYPE_CHECKING:
     from ..render.run_records import ExploreReport
@@ -73,12 +73,12 @@ def run(
     Exit code 0 where there is no fault; 1 where an invariant is violated, a request waits for ever, or a cycle leads
     nowhere, or boot refuses the pool; 3 where there are more states than the limit.
     """
+    from ..inputs.deployment_file import deployment_of
     from ..oracle.verdict import exit_code
     from ..render.output import note, progress, show
     from ..render.saving import reserve
-    from ._deployment_file import deployment_of
-    from ._exploring import searched
-    from ._search import Search
+    from ..running.exploring import searched
+    from ..running.search import Search
 
     flags = {
         "max_model_len": max_model_len,

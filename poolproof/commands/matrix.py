@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..proving.implementation_proofs import refuse
 from ..render import MatrixFormat
-from ._implementation_proofs import refuse
 
 if TYPE_CHECKING:
     from ..forks import Source
@@ -67,8 +67,8 @@ def _judged(specs: Sequence[str], block_sizes: Sequence[int], jobs: int, cache: 
     from ..forks import resolve
     from ..forks.results import Results, may_keep
     from ..oracle.counting import counted
+    from ..proving.columns import column
     from ..render.matrix_records import MatrixReport
-    from ._columns import column
 
     results = Results(kept=may_keep(asked=cache))
 
@@ -84,7 +84,7 @@ def _judged(specs: Sequence[str], block_sizes: Sequence[int], jobs: int, cache: 
 
 
 def _designs(names: Sequence[str], jobs: int, tell: Progress) -> MatrixReport:
-    from ._design_columns import designs_report
+    from ..proving.design_columns import designs_report
 
     return designs_report(names, jobs, tell)
 

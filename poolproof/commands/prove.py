@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
+from ..proving.implementation_proofs import judged, refuse
+from ..proving.theorem_proofs import doubt_theorems, prove_theorems, write_smtlib
 from ..render import Format
-from ._implementation_proofs import judged, refuse
-from ._theorem_proofs import doubt_theorems, prove_theorems, write_smtlib
 
 
 class Trust(StrEnum):

@@ -29,7 +29,7 @@ def run(
     from ..oracle.verdict import exit_code
     from ..render.output import progress, show
     from ..render.saving import leave, reserve
-    from ._replaying import replayed
+    from ..running.replaying import replayed
 
     reserve("--svg", svg)
     with progress() as tell:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from poolproof.commands._deployment_file import to_deployment
 from poolproof.forks import Implementation
 from poolproof.forks.releases import DESIGN_OF
+from poolproof.inputs.deployment_file import to_deployment
 from poolproof.oracle import NULL_BLOCK, Snapshot, StepRecord, Submission, boot
 from poolproof.oracle.invariants import STEP_CHECKS, Setting, Turn
 from poolproof.oracle.lone import Fate, LoneOutcome, lone_run

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from poolproof.cli import run
-from poolproof.commands._deployment_file import deployment_of, schema, to_deployment
-from poolproof.commands._deployment_flags import as_flags
-from poolproof.commands._deployment_model import SPELLINGS
+from poolproof.inputs.deployment_file import deployment_of, schema, to_deployment
+from poolproof.inputs.deployment_flags import as_flags
+from poolproof.inputs.deployment_model import SPELLINGS
 from poolproof.spec import ChunkedLocal, Deployment, FullAttention, Group, MLAAttention, SlidingWindow, legal
 
 Command = Callable[..., Any]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from junitparser import JUnitXml
 
-from poolproof.commands._case_file import load
-from poolproof.commands._differing import _pool_words
-from poolproof.commands._numbers import known
+from poolproof.inputs.case_file import load
+from poolproof.inputs.numbers import known
+from poolproof.running.differing import _pool_words
 from poolproof.spec import Deployment, FullAttention, Group, boot_accepts, named
 
 from .forked import SLIPS, Slip, renamed, slipped

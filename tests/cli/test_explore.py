@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from poolproof.commands._search import Search
+from poolproof.running.search import Search
 from poolproof.spec import Deployment, FullAttention, Group
 
 Command = Callable[..., Any]

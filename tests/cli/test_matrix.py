@@ -80,7 +80,7 @@ def judgement(verdict: Verdict, block_size: int) -> Judgement:
 
 
 def test_block_sizes_fold_into_the_gravest_verdict_and_the_smallest_counterexample() -> None:
-    from poolproof.commands._columns import folded
+    from poolproof.proving.columns import folded
 
     larger = Refuted(Witness((("tokens", 99),)))
     verdicts: list[Verdict] = [Proved((), 5), larger, FAILS, Unsupported("no")]

@@ -9,11 +9,11 @@ from dataclasses import replace
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from poolproof.commands._case import Case, case_of
-from poolproof.commands._engines import oracle_engine
-from poolproof.commands._excess import first_excess
-from poolproof.commands._formulas import admission_lines, boot_lines
-from poolproof.commands._predictions import Outcome, in_flight, prefill_peaks
+from poolproof.checking.case import Case, case_of
+from poolproof.checking.engines import oracle_engine
+from poolproof.checking.excess import first_excess
+from poolproof.checking.formulas import admission_lines, boot_lines
+from poolproof.checking.predictions import Outcome, in_flight, prefill_peaks
 from poolproof.spec import (
     DESIGNS,
     ChunkedLocal,

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from poolproof.commands._checking import checked
-from poolproof.commands._repairs import served
+from poolproof.checking.repairs import served
+from poolproof.checking.report import checked
 from poolproof.oracle.verdict import Holds, Refuted
 from poolproof.proofs.repair import nearest
 from poolproof.spec import DESIGNS, ChunkedLocal, Deployment, Design, FullAttention, Group, SlidingWindow

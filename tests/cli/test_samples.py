@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from poolproof.commands._case import case_of
-from poolproof.commands._samples import run_samples, sampled
+from poolproof.checking.case import case_of
+from poolproof.checking.samples import run_samples, sampled
 from poolproof.render.records import Observation
 from poolproof.spec import Deployment, FullAttention, Group, SlidingWindow, named
 

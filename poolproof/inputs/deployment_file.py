@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ..spec import Deployment, UsageError, validate
-from ._deployment_flags import flag_of, groups_from_flags, with_block_size
-from ._deployment_model import ALTERNATIVES, GROUP_MODELS, LARGEST, TWO_SPELLINGS, DeploymentModel, schema
-from ._document import read_document
+from .deployment_flags import flag_of, groups_from_flags, with_block_size
+from .deployment_model import ALTERNATIVES, GROUP_MODELS, LARGEST, TWO_SPELLINGS, DeploymentModel, schema
+from .document import read_document
 
 __all__ = ["deployment_of", "schema", "to_deployment"]
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
+from ..inputs.deployment_flags import as_flags
+from ..inputs.numbers import known
 from ..oracle.verdict import Refuted
 from ..proofs.repair import Change, Repair, nearest
 from ..render.records import RepairLine
 from ..spec import Deployment, Design, UnsupportedError
-from ._case import Case
-from ._deployment_flags import as_flags
-from ._judgement import Judgement
-from ._numbers import known
+from .case import Case
+from .judgement import Judgement
 
 MOST_STEPS = 20_000
 """The most steps of the longest prompt for which repairs are sought: each of them is judged anew."""

@@ -9,11 +9,11 @@ from ..oracle.counting import counted
 from ..oracle.verdict import Holds, Inconclusive, Refuted, Vacuous, Verdict, Witness
 from ..render.records import BootLine, Observation, Range, Requirement, Run
 from ..spec import ChunkedLocal, Lengths
-from ._case import Case
-from ._engines import ORACLE
-from ._excess import Excess
-from ._formulas import describe, excess_lines
-from ._predictions import Outcome
+from .case import Case
+from .engines import ORACLE
+from .excess import Excess
+from .formulas import describe, excess_lines
+from .predictions import Outcome
 
 
 @dataclass(frozen=True, slots=True)

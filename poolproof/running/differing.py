@@ -9,6 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..checking.under_test import Candidate, candidates, told
+from ..inputs.case_file import SavedCase, digest, save
+from ..inputs.deployment_flags import as_flags
+from ..inputs.numbers import known
 from ..oracle.counting import counted
 from ..oracle.invariants import STEP_CHECKS, promised
 from ..oracle.trace import Scenario
@@ -16,11 +20,7 @@ from ..oracle.verdict import Holds, Inconclusive, Refuted, Verdict, Witness
 from ..render.output import Progress
 from ..render.run_records import BootsParted, Count, DiffReport, Parted
 from ..spec import Deployment, Design, FullAttention, Group, InconclusiveError, boot_requirement, named
-from ._case_file import SavedCase, digest, save
-from ._deployment_flags import as_flags
-from ._numbers import known
-from ._under_test import Candidate, candidates, told
-from ._words import action_words
+from .words import action_words
 
 if TYPE_CHECKING:
     from ..forks import Implementation

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ..inputs.case_file import SavedCase, save
+from ..inputs.deployment_flags import as_flags
+from ..inputs.numbers import known
 from ..oracle.counting import counted
 from ..oracle.explore import GOALS, Exploration, Violation, explore, searched_for
 from ..oracle.reference import boot
@@ -14,12 +17,9 @@ from ..oracle.verdict import Holds, Inconclusive, Refuted, Verdict, Witness
 from ..render.output import Progress
 from ..render.run_records import ExploreReport, Reached
 from ..spec import SOUND, Deployment, Design, boot_accepts, boot_requirement, named
-from ._case_file import SavedCase, save
-from ._deployment_flags import as_flags
-from ._numbers import known
-from ._scenes import PROGRESS, scenes
-from ._search import Search
-from ._words import submission_words
+from .scenes import PROGRESS, scenes
+from .search import Search
+from .words import submission_words
 
 if TYPE_CHECKING:
     from ..forks import Implementation
@@ -88,8 +88,8 @@ def _on_engine(scenario: Scenario, design: Design) -> tuple[Moment, ...]:
 
 def _on_implementation(search: Search, impl: str, asked: Design | None, tell: Progress) -> _Found:
     """Search an implementation in its own process, and run there again what was found."""
+    from ..checking.under_test import candidates
     from ..forks import Implementation
-    from ._under_test import candidates
 
     tell(f"loading {impl}")
     with Implementation(impl, on_progress=tell) as implementation:

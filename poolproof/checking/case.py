@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ..inputs.numbers import known
 from ..oracle.counting import counted
 from ..spec import Deployment, Design, boot_accepts, boot_requirement, usable
-from ._excess import Excess, first_excess
-from ._numbers import known
-from ._predictions import Predictions, decode_peak, predict, readmitted
+from .excess import Excess, first_excess
+from .predictions import Predictions, decode_peak, predict, readmitted
 
 
 @dataclass(frozen=True)

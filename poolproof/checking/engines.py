@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from ..inputs.numbers import known
 from ..render.records import Observation, Run
 from ..spec import Deployment, UnsupportedError
-from ._case import Case
-from ._numbers import known
-from ._predictions import Outcome
+from .case import Case
+from .predictions import Outcome
 
 if TYPE_CHECKING:
     from ..forks import Implementation

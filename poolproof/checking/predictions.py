@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import partial
 from math import lcm
 
+from ..inputs.numbers import known, least
 from ..spec import (
     ChunkedLocal,
     Deployment,
@@ -23,7 +24,6 @@ from ..spec import (
 )
 from ..spec.admission import longest_prompt, rank_block_size
 from ..spec.attention import blocks_for, slots_needed
-from ._numbers import known, least
 
 LONGEST_SEARCH = 100_000
 """The most positions that are looked at one by one."""
@@ -157,6 +157,7 @@ def in_flight(deployment: Deployment, design: Design) -> int:
 def group_held(
     group: Group, deployment: Deployment, processed: int, computed: int, scheduled: int, lookahead: int
 ) -> int:
+    """Count the real blocks of one group that a lone request holds after a step."""
     cache = group.cache
     if cache.recycles:
         return known(held(cache, processed, computed, scheduled, lookahead, deployment.max_model_len))

@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..checking.engines import ORACLE
+from ..inputs.case_file import SavedCase, load
+from ..inputs.deployment_flags import as_flags
 from ..oracle.counting import counted
 from ..oracle.invariants import STEP_CHECKS, Check, Setting, promised
 from ..oracle.reference import boot
@@ -17,10 +20,7 @@ from ..oracle.verdict import Holds, Refuted, Verdict, Witness
 from ..render.output import Progress
 from ..render.run_records import ReplayReport, Scene
 from ..spec import Design, UsageError, named
-from ._case_file import SavedCase, load
-from ._deployment_flags import as_flags
-from ._engines import ORACLE
-from ._scenes import PROGRESS, faults_of, scenes
+from .scenes import PROGRESS, faults_of, scenes
 
 if TYPE_CHECKING:
     from ..forks import Implementation

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
+from ..inputs.numbers import known
 from ..render.records import Run
 from ..spec import ChunkedLocal, SlidingWindow
-from ._case import Case
-from ._engines import Engine, run_one
-from ._numbers import known
+from .case import Case
+from .engines import Engine, run_one
 
 DRAWN = 24
 """The lengths that are drawn at random above that, with a fixed seed."""

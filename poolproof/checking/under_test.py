@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..render.records import BootLine
 from ..spec import DESIGNS, SOUND, Cap, Deployment, Design, FullAttention, Group, InconclusiveError
-from ._case import Case
+from .case import Case
 
 if TYPE_CHECKING:
     from ..forks import Findings, Implementation

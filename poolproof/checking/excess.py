@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
 
+from ..inputs.numbers import known, least
 from ..spec import ChunkedLocal, Deployment, Design, Group, SlidingWindow, UnsupportedError, group_requirement
-from ._numbers import known, least
-from ._predictions import LONGEST_SEARCH, group_held, in_flight
+from .predictions import LONGEST_SEARCH, group_held, in_flight
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..inputs.numbers import known
 from ..render.records import CurvePoint, Curves
 from ..spec.admission import first_step_requirement, gate_requirement
-from ._case import Case
-from ._numbers import known
-from ._predictions import prefill_peaks
+from .case import Case
+from .predictions import prefill_peaks
 
 SAMPLES = 512
 """The most lengths at which a curve is evaluated; between them it is drawn in steps."""

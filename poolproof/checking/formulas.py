@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..inputs.numbers import known
 from ..oracle.counting import counted
 from ..render.records import GroupLine, Requirement
 from ..spec import (
@@ -24,8 +25,7 @@ from ..spec import (
     group_requirement,
 )
 from ..spec.sizing import budget
-from ._excess import Excess
-from ._numbers import known
+from .excess import Excess
 
 
 def boot_lines(deployment: Deployment, design: Design) -> Requirement:

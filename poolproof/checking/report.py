@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+from ..inputs.deployment_flags import as_flags
+from ..inputs.numbers import known
 from ..oracle.counting import counted
 from ..oracle.verdict import Refuted
 from ..render.output import Progress
 from ..render.records import BootLine, CheckReport
 from ..spec import SOUND, Deployment, UnsupportedError, named, reported_concurrency
-from ._case import Case, case_of
-from ._deployment_flags import as_flags
-from ._engines import Engine, implementation_engine, oracle_engine, run_boundary
-from ._formulas import admission_lines, boot_lines, describe
-from ._judgement import Evidence, judge, ranges
-from ._numbers import known
-from ._repairs import repairs
-from ._samples import run_samples
+from .case import Case, case_of
+from .engines import Engine, implementation_engine, oracle_engine, run_boundary
+from .formulas import admission_lines, boot_lines, describe
+from .judgement import Evidence, judge, ranges
+from .repairs import repairs
+from .samples import run_samples
 
 Trial: TypeAlias = Callable[[Case], tuple[list[Engine], BootLine | None]]
 """Makes engines ready for a case, and asks the implementation's boot about it where there is one."""
@@ -40,7 +40,7 @@ def _with_implementation(
     deployment: Deployment, design: str | None, impl: str, tell: Progress
 ) -> tuple[CheckReport, Case]:
     from ..forks import Implementation
-    from ._under_test import Choice, boot_line, choose, refusals, told
+    from .under_test import Choice, boot_line, choose, refusals, told
 
     asked = None if design is None else named(design)
     tell(f"loading {impl}")

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..checking.engines import ORACLE
+from ..inputs.deployment_flags import as_flags
+from ..inputs.numbers import known
 from ..oracle.engine import Submission
 from ..oracle.explore import GOALS
 from ..oracle.reference import check_submission
 from ..spec import Deployment, Design, UsageError, boot_requirement
-from ._deployment_flags import as_flags
-from ._engines import ORACLE
-from ._numbers import known
 
 _REQUEST = re.compile(r"(\d+)(?::(\d+)(?::(-?\d+))?)?")
 

@@ -11,7 +11,7 @@ from ..oracle.liveness import Progress
 from ..oracle.trace import Difference, Moment, first_difference
 from ..oracle.wording import difference_words, value_words
 from ..render.run_records import EngineMoment, Scene
-from ._words import action_words, event_words
+from .words import action_words, event_words
 
 PROGRESS = "progress"
 """The one invariant that is about a run and not about a step."""

@@ -35,7 +35,7 @@ def doubt_theorems(selected: Sequence[str], jobs: int, form: Format) -> int:
     from ..oracle.counting import counted
     from ..oracle.verdict import exit_code
     from ..render.output import note, progress, show
-    from ._trust import trusted
+    from .trust import trusted
 
     begun = time.monotonic()
     outcomes = _check_all(selected, jobs, _budget(None, None))

@@ -1,0 +1,1 @@
+"""One deployment judged: predictions, the prompts that are run, the verdict and its repairs."""

@@ -1,0 +1,1 @@
+"""Theorems, implementations and designs judged for every value, and set side by side."""
