@@ -108,24 +108,35 @@ def differed(plan: Plan, tell: Progress) -> DiffReport:
         if session.parting is not None:
             tell(f"making the run small on which {plan.implementation} parts from {design.name}")
             parted = _parted(implementation, session, plan)
-        boots, told_boots = _boots(implementation, session, plan)
+        boots = _boots(implementation, session, plan)
         found = told(findings)
-        return _report(plan, session, parted, boots, (told_boots, *found, *_unenforced(implementation)))
+        return _report(plan, session, parted, boots, (("boot", boots.told), *found, *_unenforced(implementation)))
 
 
-def _boots(implementation: Implementation, session: _Session, plan: Plan) -> tuple[BootParting | None, tuple[str, str]]:
+@dataclass(frozen=True, slots=True)
+class _Boots:
+    """Tell how the boots of both compare, in words too; unknown where that could not be found out."""
+
+    parting: BootParting | None
+    told: str
+    unknown: bool = False
+
+
+def _boots(implementation: Implementation, session: _Session, plan: Plan) -> _Boots:
     """Compare the boots of both where their runs do not part, and tell of it."""
     if session.parting is not None or not session.scenarios:
-        return None, ("boot", "not compared")
+        return _Boots(None, "not compared")
     design = session.candidate.design
     arguments = {"design": design, "draws": BOOTS, "seed": plan.seed, "batches": plan.batches}
     try:
         found: BootsCompared = implementation.call("poolproof.forks.differential:boots", arguments, seconds=PATIENCE)
     except InconclusiveError as error:
-        return None, ("boot", f"not compared: {error}")
+        return _Boots(None, f"not compared: {error}", unknown=True)
+    if not found.deployments:
+        return _Boots(None, "not compared: it lays every deployment out otherwise", unknown=True)
     number = counted(found.deployments, "deployment")
     told_so = "in all of them" if found.parting is None else "not in all of them"
-    return found.parting, ("boot", f"the smallest pool was compared in {number}: that of {design.name} {told_so}")
+    return _Boots(found.parting, f"the smallest pool was compared in {number}: that of {design.name} {told_so}")
 
 
 def _unenforced(implementation: Implementation) -> Iterator[tuple[str, str]]:
@@ -223,7 +234,7 @@ def _report(
     plan: Plan,
     session: _Session,
     parted: Parted | None,
-    boots: BootParting | None,
+    boots: _Boots,
     findings: tuple[tuple[str, str], ...],
 ) -> DiffReport:
     design = session.candidate.design
@@ -239,7 +250,7 @@ def _report(
         refused=tuple(Count(text, times) for text, times in session.refused.most_common()),
         promised=_promised(design, plan.batches),
         parted=parted,
-        boots=None if boots is None else _boots_parted(plan, design, boots),
+        boots=None if boots.parting is None else _boots_parted(plan, design, boots.parting),
         findings=findings,
         scope=tuple(_scope(plan)),
         replay=plan.replay,
@@ -253,7 +264,7 @@ def _boots_parted(plan: Plan, design: Design, boots: BootParting) -> BootsParted
     return BootsParted(flags, boots.least, boots.found, f"poolproof check {flags} {asked}")
 
 
-def _judged(plan: Plan, session: _Session, parted: Parted | None, boots: BootParting | None) -> tuple[Verdict, str]:
+def _judged(plan: Plan, session: _Session, parted: Parted | None, boots: _Boots) -> tuple[Verdict, str]:
     name, design = plan.implementation, session.candidate.design.name
     if parted is not None:
         what = "goes wrong beside" if parted.field in STEP_CHECKS else "parts from"
@@ -263,11 +274,14 @@ def _judged(plan: Plan, session: _Session, parted: Parted | None, boots: BootPar
     if not session.scenarios:
         reason = f"{name} refused every deployment that was drawn, so that nothing was compared"
         return Inconclusive(reason), reason
-    if boots is not None:
-        least, found = counted(boots.least, "block"), boots.found
+    if boots.parting is not None:
+        least, found = counted(boots.parting.least, "block"), boots.parting.found
         headline = f"{name} boots otherwise than {design}: its smallest pool has {found} instead of {least}"
-        values = ("smallest pool", boots.found), ("of the design", boots.least)
-        return Refuted(Witness(values, (as_flags(boots.deployment),))), headline
+        values = ("smallest pool", boots.parting.found), ("of the design", boots.parting.least)
+        return Refuted(Witness(values, (as_flags(boots.parting.deployment),))), headline
+    if boots.unknown:
+        reason = f"the runs of {name} show no difference from the oracle of {design}, but its boot was {boots.told}"
+        return Inconclusive(reason), reason
     evidence = f"{counted(session.scenarios, 'run')} of {name} show no difference from the oracle of {design}"
     return Holds(evidence), evidence
 
@@ -285,5 +299,6 @@ def _scope(plan: Plan) -> Iterator[str]:
     yield f"profile {plan.profile}, seed {plan.seed}; {in_flight} in flight; {pools}"
     yield (
         "1 to 4 groups of full, latent, sliding-window and chunked-local caches, blocks of 1 to 8 tokens, sequences of "
-        "8 to 40, lookahead 0 to 5, chunked prefill on and off, by arrival and by priority; 1 to 6 requests"
+        "8 to 40, lookahead 0 to 5, chunked prefill on and off, no context parallelism, by arrival and by priority; "
+        "1 to 6 requests"
     )

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from junitparser import JUnitXml
 
+from poolproof.checking.under_test import Candidate
 from poolproof.inputs.case_file import load
 from poolproof.inputs.numbers import known
-from poolproof.running.differing import _pool_words
+from poolproof.oracle.verdict import Holds, Inconclusive
+from poolproof.running.differing import Plan, _Boots, _judged, _pool_words, _Session
 from poolproof.spec import Deployment, FullAttention, Group, boot_accepts, named
 
 from .forked import SLIPS, Slip, renamed, slipped
@@ -199,6 +201,15 @@ def test_a_pool_that_boot_refuses_is_said() -> None:
     deployment = Deployment((Group(FullAttention(1)),), 4, 4, blocks=3)
     told = _pool_words(deployment, named("sound"), 100)
     assert told == "boot refuses it by 2 blocks; of 100 more runs none parted on a pool that boot accepts"
+
+
+@pytest.mark.parametrize(("unknown", "verdict"), [(False, Holds), (True, Inconclusive)])
+def test_a_boot_that_cannot_be_compared_is_never_a_pass(unknown: bool, verdict: type, tmp_path: Path) -> None:
+    plan = Plan("fork", None, "smoke", 0, False, 1, tmp_path)
+    session = _Session(Candidate(named("vllm-0.33"), "as asked for"), scenarios=500)
+    judged, headline = _judged(plan, session, None, _Boots(None, "not compared: it raised", unknown=unknown))
+    assert isinstance(judged, verdict)
+    assert ("but its boot was not compared: it raised" in headline) is unknown
 
 
 def test_a_boot_that_demands_one_block_more_is_refuted(command: Command, fork: Fork) -> None:
