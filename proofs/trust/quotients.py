@@ -14,6 +14,8 @@ from itertools import combinations
 import z3
 
 _OFFSETS = (-1, 0, 1)
+_OFFSETS_ALONE = (-2, *_OFFSETS)
+"""A single number is held against the constants that quotients of a few divisors come to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +57,28 @@ class Quotients:
         quotient, remainder, product = (z3.Int(f"{name}!{number}") for name in ("quotient", "remainder", "product"))
         divides = z3.And(dividend == product + remainder, remainder >= 0, remainder < divisor)
         self.definitions += [z3.Implies(divisor >= 1, divides), product == divisor * quotient]
-        self.multiples.append(Multiple(quotient, divisor, product))
+        self.multiples += [Multiple(quotient, divisor, product), *_read_off(dividend, divisor)]
         return quotient
+
+
+def _read_off(dividend: z3.ArithRef, divisor: z3.ArithRef) -> Iterator[Multiple]:
+    """Find the multiples of an unknown that are written out in what it divides."""
+    if not z3.is_const(divisor) or z3.is_int_value(divisor):
+        return
+    name = divisor.sexpr()
+    for factors in map(_factors, _terms(z3.simplify(dividend, som=True))):
+        if _has(factors, name):
+            number = _product([each for each in _without(factors, name) if not z3.is_int_value(each)])
+            if not z3.is_int_value(number):
+                yield Multiple(number, divisor, z3.simplify(number * divisor))
 
 
 def lemmas(multiples: Sequence[Multiple], *, of_three: bool) -> Iterator[z3.BoolRef]:
     """State the lemmas for every number, every difference of two, and if asked for of one and two others."""
-    by_divisor: dict[str, list[Multiple]] = {}
+    by_divisor: dict[str, dict[str, Multiple]] = {}
     for multiple in (*multiples, *(each for one in multiples for each in _parts(one))):
-        by_divisor.setdefault(multiple.divisor.sexpr(), []).append(multiple)
-    for alike in by_divisor.values():
+        by_divisor.setdefault(multiple.divisor.sexpr(), {}).setdefault(multiple.number.sexpr(), multiple)
+    for alike in map(list, map(dict.values, by_divisor.values())):
         for signs in _signs(len(alike), of_three):
             yield from _lemmas([(sign, alike[place]) for place, sign in signs])
 
@@ -81,7 +95,7 @@ def _signs(count: int, of_three: bool) -> Iterator[tuple[tuple[int, int], ...]]:
 
 def _lemmas(parts: Sequence[tuple[int, Multiple]]) -> Iterator[z3.BoolRef]:
     divisor = parts[0][1].divisor
-    for offset in _OFFSETS:
+    for offset in _OFFSETS_ALONE if len(parts) == 1 else _OFFSETS:
         number = _sum([sign * part.number for sign, part in parts]) + offset
         product = _sum([sign * part.product for sign, part in parts]) + offset * divisor
         yield z3.Implies(z3.And(divisor >= 1, number >= 1), product >= divisor)

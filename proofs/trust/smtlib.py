@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import z3
 
 from ..solving import Question, naturals
+from .products import Products
 from .quotients import Quotients, lemmas
 
 
@@ -26,7 +27,9 @@ def with_lemmas(question: Question, *, of_three: bool) -> str:
 
 def linear(question: Question, *, of_three: bool) -> str:
     """Write what remains of a question when products are numbers of their own."""
-    return _script("QF_LIA", _Linear().all(_rewritten(question, of_three=of_three)), question.variables)
+    products = Products()
+    conditions = products.replaced(_rewritten(question, of_three=of_three))
+    return _script("QF_LIA", [*conditions, *products.in_order()], question.variables)
 
 
 def _conditions(question: Question) -> list[z3.BoolRef]:
@@ -44,32 +47,3 @@ def _script(logic: str, conditions: Sequence[z3.BoolRef], variables: Sequence[st
     # Declaring every variable makes each of them known to whoever reads a case.
     solver.add(*(z3.Int(name) >= 0 for name in variables), *conditions)
     return f"(set-logic {logic})\n{solver.sexpr()}(check-sat)\n"
-
-
-class _Linear:
-    """Replace each product of unknowns by a number; equal products share one."""
-
-    def __init__(self) -> None:
-        self._products: dict[str, z3.ArithRef] = {}
-
-    def all(self, conditions: Sequence[z3.BoolRef]) -> list[z3.BoolRef]:
-        """Replace the products in conditions."""
-        return [self._linear(z3.simplify(condition, som=True)) for condition in conditions]
-
-    def _linear(self, term: z3.ExprRef) -> z3.ExprRef:
-        children = [self._linear(child) for child in term.children()]
-        if z3.is_mul(term):
-            return self._product(children)
-        return term.decl()(*children) if children else term
-
-    def _product(self, factors: Sequence[z3.ArithRef]) -> z3.ArithRef:
-        unknown = sorted((each for each in factors if not z3.is_int_value(each)), key=lambda each: each.sexpr())
-        known = [each for each in factors if z3.is_int_value(each)]
-        name = "*".join(each.sexpr() for each in unknown)
-        if len(unknown) == 1:
-            named = unknown[0]
-        else:
-            named = self._products.setdefault(name, z3.Int(f"product_of!{len(self._products)}"))
-        for number in known:
-            named = number * named
-        return named
