@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
+from ..oracle.counting import counted
 from ..proofs.budget import Budget
 from ..proofs.decisions import Decisions
+from ..proofs.needed import stored
 from ..proofs.paths import Limits as PathLimits
 from ..proofs.registry import THEOREMS
 from ..proofs.settings import BLOCK_SIZES, STATE_BLOCK
 from ..proofs.theorem import Expectation, Theorem
 from ..proofs.trust import boxes, second
-from ..proofs.trust.hypotheses import declared, stored
 from ..proofs.trust.scrutiny import SEEDS
 from .findings import chosen
 from .implementation import Implementation, Limits
@@ -71,8 +72,12 @@ def _of_theorem(theorem: Theorem) -> Iterator[Entry]:
     if used is None:
         yield Entry("theorems", theorem.name, "its hypotheses were not examined")
         return
-    spared = len(declared(theorem)) - len(used)
-    yield Entry("theorems", theorem.name, f"{len(used)} hypotheses; {spared} more are legal and not needed")
+    spared = len(theorem.conditions()) - len(used)
+    yield Entry(
+        "theorems",
+        theorem.name,
+        f"{counted(len(used), 'hypothesis')}; {spared} more hold of what is legal, not needed",
+    )
     yield from (Entry("theorems", theorem.name, f"assumes {text}") for text in used)
 
 

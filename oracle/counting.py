@@ -10,4 +10,6 @@ def counted(number: int, noun: str) -> str:
 
 def plural(noun: str) -> str:
     """Put an English noun in the plural."""
+    if noun.endswith("is"):
+        return f"{noun[:-2]}es"
     return f"{noun}es" if noun.endswith(("ch", "sh", "s", "x")) else f"{noun}s"

@@ -8,11 +8,13 @@ from dataclasses import replace
 import z3
 
 from ..oracle.verdict import Holds, Inconclusive, Proved, Refuted, Vacuous, Verdict, Witness
-from ..spec.arithmetic import Term, Truth
+from ..spec.arithmetic import Term
 from ..spec.errors import UsageError
 from .budget import Budget
 from .minimal import least
+from .needed import hypotheses
 from .outcome import Finding, Outcome, vacuous
+from .questions import against, as_condition
 from .solving import Answer, Question, Reply, ask
 from .theorem import Expectation, Point, Statement, Theorem
 
@@ -51,7 +53,7 @@ def decide(theorem: Theorem, budget: Budget | None = None) -> Verdict:
 def formula(theorem: Theorem) -> str:
     """Write what a theorem comes to for the solver: two that say the same are decided once."""
     checking = _Check(theorem, Budget())
-    terms = [*checking.plain.conditions, _term(theorem.claim.holds(checking.at))]
+    terms = [*checking.plain.conditions, as_condition(theorem.claim.holds(checking.at))]
     return "\n".join(term.sexpr() for term in terms)
 
 
@@ -70,9 +72,9 @@ class _Check:
         self.budget = budget
         self.cost = 0
         self.context = z3.Context()
-        names = tuple(variable.name for variable in theorem.variables)
-        self.at = Point({name: z3.Int(name) for name in names})
-        premises = tuple((each.text, _term(each.holds)) for each in theorem.assumptions(self.at))
+        names = theorem.names
+        self.at = theorem.symbols()
+        premises = tuple((each.text, as_condition(each.holds)) for each in theorem.assumptions(self.at))
         self.tracking = Question(names, tracked=premises)
         self.plain = Question(names, conditions=tuple(holds for _, holds in premises))
         self.small = self.plain.also(*(z3.Int(name) <= _SMALL for name in names))
@@ -87,7 +89,7 @@ class _Check:
 
     def cover(self, cover: Statement) -> Verdict:
         """Look for a case that reaches a cover."""
-        reply = self.ask_small_first(_term(cover.holds(self.at)))
+        reply = self.ask_small_first(as_condition(cover.holds(self.at)))
         if reply.answer is Answer.UNSATISFIABLE:
             return vacuous(cover.text)
         if reply.answer is Answer.UNKNOWN:
@@ -108,18 +110,25 @@ class _Check:
         return proof if isinstance(proof, Proved) else self.refutation() or proof
 
     def proof(self) -> Verdict:
+        """Prove the claim from the hypotheses that it is known to need; where that was not examined, from all."""
+        needed = hypotheses(self.theorem)
+        if needed is None:
+            return self.tracked_proof()
+        return _proved(needed, self.ask(against(self.theorem, needed)))
+
+    def tracked_proof(self) -> Verdict:
         """Prove the claim, first in a way that tells which premises suffice; all are named where that is hard."""
         cheaply = replace(self.budget, rlimit=min(self.budget.rlimit, _CORE_RLIMIT))
-        reply = self.ask(self.against(self.tracking, self.theorem.claim), cheaply)
+        reply = self.ask(self.failing(self.tracking, self.theorem.claim), cheaply)
         core = reply.core
         if reply.answer is Answer.UNKNOWN:
-            reply = self.ask(self.against(self.plain, self.theorem.claim))
+            reply = self.ask(self.failing(self.plain, self.theorem.claim))
             core = tuple(text for text, _ in self.tracking.tracked)
-        return Proved(core, reply.cost) if reply.answer is Answer.UNSATISFIABLE else _open("claim", reply)
+        return _proved(core, reply)
 
     def refutation(self) -> Verdict | None:
         """Find the smallest case against the claim."""
-        question = self.against(self.plain, self.theorem.claim)
+        question = self.failing(self.plain, self.theorem.claim)
         found = least(question, self.budget, self.theorem.least_sum, self.context)
         self.cost += found.cost
         if found.reply.answer is not Answer.SATISFIABLE:
@@ -129,7 +138,7 @@ class _Check:
 
     def mutant(self, mutant: Statement) -> Verdict:
         """Look for a case against a mutant."""
-        reply = self.ask_small_first(z3.Not(_term(mutant.holds(self.at))))
+        reply = self.ask_small_first(z3.Not(as_condition(mutant.holds(self.at))))
         if reply.answer is Answer.UNSATISFIABLE:
             return Proved((), reply.cost)
         if reply.answer is Answer.UNKNOWN:
@@ -137,9 +146,9 @@ class _Check:
         self.insist(self.theorem.fails(reply.values, mutant), reply.values)
         return Refuted(witness(mutant, reply.values))
 
-    def against(self, question: Question, claim: Statement) -> Question:
+    def failing(self, question: Question, claim: Statement) -> Question:
         """Ask for a case in which a claim fails."""
-        return question.also(z3.Not(_term(claim.holds(self.at))))
+        return question.also(z3.Not(as_condition(claim.holds(self.at))))
 
     def ask_small_first(self, condition: z3.BoolRef) -> Reply:
         """Ask among small values, then among all."""
@@ -170,9 +179,10 @@ def counted(value: Term, unit: str) -> str:
     return f"{value} {unit.removesuffix('s') if value == 1 else unit}"
 
 
-def _term(truth: Truth) -> z3.BoolRef:
-    """Give the solver a truth value that may already be known."""
-    return z3.BoolVal(truth) if isinstance(truth, bool) else truth
+def _proved(core: tuple[str, ...], reply: Reply) -> Verdict:
+    if reply.answer is Answer.SATISFIABLE:
+        return Inconclusive(f"the hypotheses on record do not suffice: {_assignment(reply.values)}")
+    return Proved(core, reply.cost) if reply.answer is Answer.UNSATISFIABLE else _open("claim", reply)
 
 
 def _open(what: str, reply: Reply) -> Inconclusive:

@@ -9,7 +9,8 @@ from inspect import getdoc, getsource
 from textwrap import dedent
 
 from ..oracle.verdict import Refuted, Witness
-from .theorem import Expectation, Point, Theorem
+from .needed import hypotheses
+from .theorem import Expectation, Theorem
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Explanation:
     expected: str
     variables: tuple[str, ...]
     premises: tuple[str, ...]
+    left_out: tuple[str, ...]
     claim: str
     definitions: tuple[str, ...]
     counterexample: tuple[str, ...]
@@ -38,6 +40,7 @@ def explain(theorem: Theorem) -> Explanation:
         expected=theorem.expected.value,
         variables=tuple(f"{each.name} ({each.unit}): {each.meaning}" for each in theorem.variables),
         premises=premises(theorem),
+        left_out=left_out(theorem),
         claim=theorem.claim.text,
         definitions=definitions(theorem),
         counterexample=counterexample(theorem),
@@ -48,7 +51,7 @@ def explain(theorem: Theorem) -> Explanation:
 
 def definitions(theorem: Theorem) -> tuple[str, ...]:
     """Show what the claim compares: each number's functions, in the words and in the code of `spec`."""
-    at = _symbols(theorem)
+    at = theorem.symbols()
     lines: list[str] = []
     shown: set[Callable[..., object]] = set()
     for quantity in theorem.claim.shown:
@@ -78,15 +81,16 @@ def counterexample(theorem: Theorem) -> tuple[str, ...]:
     return counterexample_lines(claim.witness) if isinstance(claim, Refuted) else ()
 
 
-def _symbols(theorem: Theorem) -> Point:
-    import z3
-
-    return Point({variable.name: z3.Int(variable.name) for variable in theorem.variables})
-
-
 def premises(theorem: Theorem) -> tuple[str, ...]:
     """List what a theorem assumes, beside that every variable is a natural number."""
-    return tuple(assumption.text for assumption in theorem.assumptions(_symbols(theorem)))
+    needed = hypotheses(theorem)
+    return theorem.conditions() if needed is None else needed
+
+
+def left_out(theorem: Theorem) -> tuple[str, ...]:
+    """List what holds of every legal deployment and the theorem does not need."""
+    assumed = premises(theorem)
+    return tuple(text for text in theorem.conditions() if text not in assumed)
 
 
 def counterexample_lines(witness: Witness) -> tuple[str, ...]:

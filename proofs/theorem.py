@@ -123,7 +123,8 @@ class Theorem:
         sentence: What it says in full.
         family: The file of the catalogue that it belongs to.
         variables: What it quantifies over; the order breaks ties between counterexamples.
-        premises: What it assumes, from the conditions of a legal deployment where there is one.
+        premises: The conditions under which it is stated, those of a legal deployment where there is one; which of them
+            the proof may use as hypotheses is stored (`needed`).
         claim: What holds, or, for a false variant, does not.
         covers: Cases that the premises must leave reachable, so that the claim is not empty.
         mutants: Claims that are wrong and must be refuted, so that the claim is not weak (none for a false variant).
@@ -141,6 +142,21 @@ class Theorem:
     mutants: tuple[Statement, ...] = ()
     expected: Expectation = Expectation.HOLDS
     least_sum: int | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """List the variables by name."""
+        return tuple(variable.name for variable in self.variables)
+
+    def symbols(self) -> Point:
+        """Make the point at which every variable is symbolic."""
+        import z3
+
+        return Point({name: z3.Int(name) for name in self.names})
+
+    def conditions(self) -> tuple[str, ...]:
+        """List the conditions under which it is stated, each once."""
+        return tuple(dict.fromkeys(assumption.text for assumption in self.assumptions(self.symbols())))
 
     def assumptions(self, at: Point) -> Iterator[Assumption]:
         """List what is assumed of a point, leaving out what the theorem fixes to a legal number."""

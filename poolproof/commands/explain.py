@@ -13,7 +13,7 @@ def run(
     name: Annotated[str, typer.Argument(help="The theorem, as `poolproof list` names it.")],
     form: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TEXT,
 ) -> int:
-    """Explain one theorem: what it says, of what, under which premises, and what keeps it honest."""
+    """Explain one theorem: what it says, of what, under which hypotheses, and what keeps it honest."""
     from ..proofs import describe
     from ..proofs.registry import find
     from ..render.output import show
@@ -27,6 +27,7 @@ def run(
         sentence=told.sentence,
         variables=told.variables,
         premises=told.premises,
+        left_out=told.left_out,
         claim=told.claim,
         definitions=told.definitions,
         counterexample=told.counterexample,

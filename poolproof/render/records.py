@@ -266,6 +266,7 @@ class TheoremExplanation:
     sentence: str
     variables: tuple[str, ...]
     premises: tuple[str, ...]
+    left_out: tuple[str, ...]
     claim: str
     definitions: tuple[str, ...]
     counterexample: tuple[str, ...]

@@ -150,6 +150,7 @@ def _explanation(report: TheoremExplanation) -> Iterator[RenderableType]:
     for title, lines in (
         ("for all", report.variables),
         ("assuming", report.premises),
+        ("true of what is legal, and not needed", report.left_out),
         ("claim", (report.claim,)),
         ("where", report.definitions),
         ("smallest counterexample", report.counterexample),

@@ -8,7 +8,6 @@ from math import prod
 
 from ...oracle.verdict import Holds, Refuted, Vacuous, Verdict, Witness
 from ..theorem import Expectation, Point, Theorem
-from .obligations import names
 
 POINTS = 20_000
 """The most cases of one box, those included that the hypotheses exclude."""
@@ -41,7 +40,7 @@ def judge(theorem: Theorem, points: int = POINTS) -> Verdict:
 
 def _cases(theorem: Theorem, reach: tuple[int, ...]) -> Iterator[dict[str, int]]:
     for values in product(*(range(each + 1) for each in reach)):
-        yield dict(zip(names(theorem), values, strict=True))
+        yield dict(zip(theorem.names, values, strict=True))
 
 
 def _recorded(theorem: Theorem, values: dict[str, int]) -> bool:

@@ -1,47 +1,21 @@
-"""Which hypotheses a claim needs: each one kept has a case, stored beside it, that shows what happens without it.
-
-A hypothesis that is not needed is part of what is legal, and no part of the theorem that is proved.
-"""
+"""Which conditions a claim needs as hypotheses: each has a case that shows what happens without it."""
 
 from __future__ import annotations
 
 import contextlib
-import json
-from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
-from typing import TypeAlias
 
+from ...oracle.counting import counted
 from ...oracle.verdict import Holds, Inconclusive, Refuted, Verdict, Witness
 from ...spec.errors import InconclusiveError
 from ..budget import Budget
+from ..needed import Needed, Values, stored
+from ..questions import against
 from ..solving import Answer, Question, Reply, ask
 from ..theorem import Point, Theorem
-from .obligations import against, names, symbols
 from .second import ask_second
-
-Values: TypeAlias = Mapping[str, int]
-"""A case: a number for each variable."""
-
-Needed: TypeAlias = Mapping[str, Values]
-"""The hypotheses that a claim needs, each with the case against the claim that it alone excludes."""
-
-STORE = "hypotheses.json"
 
 _SMALL = (3, 6)
 """The values up to which cases are sought, one after the other, before all are."""
-
-
-@cache
-def stored() -> Mapping[str, Needed]:
-    """Read what is stored, by the names of theorems."""
-    found: Mapping[str, Needed] = json.loads(files(__package__).joinpath(STORE).read_text(encoding="utf-8"))
-    return found
-
-
-def declared(theorem: Theorem) -> tuple[str, ...]:
-    """List the hypotheses that a theorem declares."""
-    return tuple(dict.fromkeys(each.text for each in theorem.assumptions(symbols(theorem))))
 
 
 def find_needed(theorem: Theorem, budget: Budget | None = None) -> dict[str, dict[str, int]]:
@@ -50,9 +24,9 @@ def find_needed(theorem: Theorem, budget: Budget | None = None) -> dict[str, dic
     Raises:
         InconclusiveError: Neither solver tells whether one is needed.
     """
-    kept = list(declared(theorem))
+    kept = list(theorem.conditions())
     needed: dict[str, dict[str, int]] = {}
-    for text in declared(theorem):
+    for text in theorem.conditions():
         others = [each for each in kept if each != text]
         reply = _smallest(against(theorem, others), budget or Budget())
         if reply.answer is Answer.UNKNOWN:
@@ -81,20 +55,21 @@ def judge(theorem: Theorem) -> Verdict:
     found = stored().get(theorem.name)
     if found is None:
         return Inconclusive("no hypotheses are stored for it; run the tests with POOLPROOF_REFRESH=1")
-    unknown = [text for text in found if text not in declared(theorem)]
+    unknown = [text for text in found if text not in theorem.conditions()]
     if unknown:
         return Inconclusive(f"a stored hypothesis is not declared: {unknown[0]}")
     for text, values in found.items():
         if not shows_need(theorem, found, text):
             told = f"the stored case does not show that it is needed: {text}"
             return Refuted(Witness(tuple(values.items()), (told,)))
-    return Holds(f"{len(found)} of {len(declared(theorem))} hypotheses are needed, each with a case")
+    spared = len(theorem.conditions()) - len(found)
+    return Holds(f"{counted(len(found), 'hypothesis')}, each with a case; {spared} left out")
 
 
 def shows_need(theorem: Theorem, needed: Needed, text: str) -> bool:
     """Tell whether a stored case shows that a hypothesis is needed: without it the claim fails, or is not defined."""
     values = needed[text]
-    if tuple(values) != names(theorem):
+    if tuple(values) != theorem.names:
         return False
     excluded = _excluding(theorem, values)
     return [each for each in needed if each in excluded] == [text] and not _claimed(theorem, values)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
 from ...spec.errors import UsageError
+from ..needed import hypotheses
 from ..registry import find, select
 from ..theorem import Expectation, Theorem
-from .hypotheses import stored
 from .obligations import obligations
 from .scrutiny import Scrutiny, scrutinise
 from .smtlib import exact, linear
@@ -55,8 +55,7 @@ def write_smtlib(names: Sequence[str] | None, directory: Path) -> int:
 
 def _scripts(theorem: Theorem) -> Iterator[tuple[str, str]]:
     """Write a theorem's questions; a true one's also as the linear relaxation, of which only `unsat` says something."""
-    used: Collection[str] | None = stored().get(theorem.name) if theorem.expected is Expectation.HOLDS else None
-    for number, obligation in enumerate(obligations(theorem, used), 1):
+    for number, obligation in enumerate(obligations(theorem, hypotheses(theorem)), 1):
         head = f"; {theorem.sentence}\n; {theorem.name}: {obligation.text}\n"
         status = f"(set-info :status {obligation.expected.value})\n"
         yield f"{theorem.name}.{number}.smt2", f"{head}{status}{exact(obligation.question)}"

@@ -8,6 +8,7 @@ from functools import partial
 
 from ...oracle.verdict import Holds, Inconclusive, Refuted, Unsupported, Verdict, Witness
 from ...spec.errors import UnsupportedError
+from .. import needed
 from ..budget import Budget
 from ..solving import Answer, Question, Reply, ask
 from ..theorem import Expectation, Theorem
@@ -50,8 +51,7 @@ class Scrutiny:
 
 def scrutinise(theorem: Theorem, budget: Budget | None = None) -> Scrutiny:
     """Check one theorem in every way."""
-    needed = hypotheses.stored().get(theorem.name) if theorem.expected is Expectation.HOLDS else None
-    used = None if needed is None else tuple(needed)
+    used = needed.hypotheses(theorem)
     return Scrutiny(
         theorem.name,
         _by_seeds(theorem, used, budget or Budget()),

@@ -13,8 +13,8 @@ import pytest
 from poolproof.forks.audit import audit
 from poolproof.forks.interpretation import ASSUMED
 from poolproof.forks.loader import SHIMS
+from poolproof.proofs.needed import stored
 from poolproof.proofs.registry import THEOREMS
-from poolproof.proofs.trust.hypotheses import stored
 
 KEPT = Path(__file__).parents[2] / "docs" / "audit.json"
 Command = Callable[..., Any]

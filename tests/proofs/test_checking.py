@@ -31,6 +31,18 @@ def test_a_true_theorem_is_proved_with_the_premises_that_it_needs() -> None:
     assert 0 < outcome.claim.cost < outcome.cost
 
 
+def test_a_proof_uses_the_stored_hypotheses_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    theorem = toy(premises=(lambda at: at.x <= 1000,))
+    monkeypatch.setattr("poolproof.proofs.needed.stored", lambda: {"toy": {"y >= 1": {}}})
+    proved = check(theorem).claim
+    assert isinstance(proved, Proved)
+    assert proved.core == ("y >= 1",)
+    monkeypatch.setattr("poolproof.proofs.needed.stored", lambda: {"toy": {"premise 0": {}}})
+    unproved = check(theorem).claim
+    assert isinstance(unproved, Inconclusive)
+    assert unproved.reason.startswith("the hypotheses on record do not suffice")
+
+
 def test_a_false_theorem_is_refuted_by_its_smallest_case() -> None:
     outcome = check(toy(claim=WRONG))
     assert isinstance(outcome.claim, Refuted)

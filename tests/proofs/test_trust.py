@@ -15,11 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from poolproof.oracle.verdict import Holds, Inconclusive, Refuted, Vacuous
+from poolproof.proofs import needed
+from poolproof.proofs.questions import against
 from poolproof.proofs.registry import THEOREMS, find
 from poolproof.proofs.solving import Answer, Question, Reply
 from poolproof.proofs.theorem import Expectation, Statement, Theorem
 from poolproof.proofs.trust import boxes, hypotheses, scrutiny
-from poolproof.proofs.trust.obligations import against, obligations
+from poolproof.proofs.trust.obligations import obligations
 from poolproof.proofs.trust.products import Products
 from poolproof.proofs.trust.quotients import Quotients, lemmas
 from poolproof.proofs.trust.runner import scrutinise_all, write_smtlib
@@ -28,7 +30,7 @@ from poolproof.proofs.trust.smtlib import exact, linear, with_lemmas
 
 from .toys import WRONG, toy
 
-STORE = Path(hypotheses.__file__).with_name(hypotheses.STORE)
+STORE = Path(needed.__file__).with_name(needed.STORE)
 TRUE = [theorem for theorem in THEOREMS if theorem.expected is Expectation.HOLDS]
 PLAIN = find("window_stays_within_cap")
 FALSE = find("window_with_any_lookahead_stays_within_cap")
@@ -41,7 +43,7 @@ def test_the_store_is_written_where_asked() -> None:
     """Keep the stored cases of theorems that are as they were, and find those of the others."""
     if not os.environ.get("POOLPROOF_REFRESH"):
         pytest.skip("the store is kept; POOLPROOF_REFRESH=1 writes it anew")
-    kept = {theorem.name: hypotheses.stored().get(theorem.name) for theorem in TRUE}
+    kept = {theorem.name: needed.stored().get(theorem.name) for theorem in TRUE}
     found = {
         theorem.name: kept[theorem.name]
         if isinstance(hypotheses.judge(theorem), Holds)
@@ -49,7 +51,7 @@ def test_the_store_is_written_where_asked() -> None:
         for theorem in TRUE
     }
     STORE.write_text(f"{json.dumps(found, indent=1)}\n")
-    hypotheses.stored.cache_clear()
+    needed.stored.cache_clear()
 
 
 @pytest.mark.parametrize("theorem", TRUE, ids=lambda theorem: theorem.name)
@@ -59,15 +61,15 @@ def test_every_hypothesis_is_needed_and_its_case_is_stored(theorem: Theorem) -> 
 
 
 def test_the_store_names_true_theorems_only() -> None:
-    assert list(hypotheses.stored()) == [theorem.name for theorem in TRUE]
+    assert list(needed.stored()) == [theorem.name for theorem in TRUE]
 
 
 def test_a_hypothesis_that_is_not_needed_is_left_out() -> None:
     theorem = toy(premises=(lambda at: at.x <= 1000,))
-    assert hypotheses.declared(theorem) == ("y >= 1", "premise 0")
-    needed = hypotheses.find_needed(theorem)
-    assert list(needed) == ["y >= 1"]
-    assert hypotheses.shows_need(theorem, needed, "y >= 1")
+    assert theorem.conditions() == ("y >= 1", "premise 0")
+    found = hypotheses.find_needed(theorem)
+    assert list(found) == ["y >= 1"]
+    assert hypotheses.shows_need(theorem, found, "y >= 1")
     assert not hypotheses.shows_need(theorem, {"y >= 1": {"x": 3, "y": 2}}, "y >= 1")
     assert not hypotheses.shows_need(theorem, {"y >= 1": {"y": 0, "x": 3}}, "y >= 1")
 
