@@ -10,6 +10,7 @@ import z3
 from ..oracle.verdict import Holds, Inconclusive, Proved, Refuted, Vacuous, Verdict, Witness
 from ..spec.arithmetic import Term
 from ..spec.errors import UsageError
+from .answers import Answers
 from .budget import Budget
 from .minimal import least
 from .needed import hypotheses
@@ -28,15 +29,15 @@ class UnfaithfulError(Exception):
     """Say that the solver's case is none on plain integers: the fault is in this program (exit code 5)."""
 
 
-def check(theorem: Theorem, budget: Budget | None = None) -> Outcome:
-    """Check a theorem with its covers and mutants.
+def check(theorem: Theorem, budget: Budget | None = None, answers: Answers | None = None) -> Outcome:
+    """Check a theorem with its covers and mutants, recalling answers of earlier runs where they are kept.
 
     Raises:
         UsageError: The theorem has no cover or no mutant, so that nothing shows that it says something.
         UnfaithfulError: The solver's case does not replay on plain integers.
     """
     _refuse_untested(theorem)
-    return _Check(theorem, budget or Budget()).outcome()
+    return _Check(theorem, budget or Budget(), answers).outcome()
 
 
 def decide(theorem: Theorem, budget: Budget | None = None) -> Verdict:
@@ -67,11 +68,11 @@ def _refuse_untested(theorem: Theorem) -> None:
 class _Check:
     """Check one theorem, adding up the cost."""
 
-    def __init__(self, theorem: Theorem, budget: Budget) -> None:
+    def __init__(self, theorem: Theorem, budget: Budget, answers: Answers | None = None) -> None:
         self.theorem = theorem
         self.budget = budget
         self.cost = 0
-        self.context = z3.Context()
+        self.answers = answers
         names = theorem.names
         self.at = theorem.symbols()
         premises = tuple((each.text, as_condition(each.holds)) for each in theorem.assumptions(self.at))
@@ -85,7 +86,8 @@ class _Check:
         claim = self.empty() if any(isinstance(cover.verdict, Vacuous) for cover in covers) else None
         claim = claim or self.claim()
         mutants = tuple(Finding(mutant.text, self.mutant(mutant)) for mutant in self.theorem.mutants)
-        return Outcome(self.theorem.name, self.theorem.expected, claim, covers, mutants, self.cost)
+        asked, recalled = (0, 0) if self.answers is None else (self.answers.asked, self.answers.recalled)
+        return Outcome(self.theorem.name, self.theorem.expected, claim, covers, mutants, self.cost, asked, recalled)
 
     def cover(self, cover: Statement) -> Verdict:
         """Look for a case that reaches a cover."""
@@ -129,7 +131,7 @@ class _Check:
     def refutation(self) -> Verdict | None:
         """Find the smallest case against the claim."""
         question = self.failing(self.plain, self.theorem.claim)
-        found = least(question, self.budget, self.theorem.least_sum, self.context)
+        found = least(question, self.budget, self.theorem.least_sum, self.answers)
         self.cost += found.cost
         if found.reply.answer is not Answer.SATISFIABLE:
             return None
@@ -157,7 +159,7 @@ class _Check:
 
     def ask(self, question: Question, budget: Budget | None = None) -> Reply:
         """Ask, and count the cost."""
-        reply = ask(question, budget or self.budget, self.context)
+        reply = ask(question, budget or self.budget, self.answers)
         self.cost += reply.cost
         return reply
 

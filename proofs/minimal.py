@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import z3
 
 from .budget import Budget
-from .solving import Answer, Question, Reply, ask
+from .solving import Answer, Kept, Question, Reply, ask
 
 _FIRST_SUM = 8
 _LAST_SUM = 4096
@@ -29,9 +29,9 @@ class Least:
     proven: bool
 
 
-def least(question: Question, budget: Budget, guess: int | None = None, context: z3.Context | None = None) -> Least:
+def least(question: Question, budget: Budget, guess: int | None = None, kept: Kept | None = None) -> Least:
     """Find the smallest case; neither the models that the solver happens to return nor a guess of its sum matter."""
-    search = _Search(question, budget, context or z3.Context())
+    search = _Search(question, budget, kept)
     reply, excluded = search.first(_FIRST_SUM if guess is None else guess)
     if reply.answer is not Answer.SATISFIABLE:
         return Least(reply, search.cost, proven=False)
@@ -51,8 +51,8 @@ def _before(values: Mapping[str, int]) -> z3.BoolRef:
 class _Search:
     """Ask one question with ever narrower bounds, adding up the cost."""
 
-    def __init__(self, question: Question, budget: Budget, context: z3.Context) -> None:
-        self.context = context
+    def __init__(self, question: Question, budget: Budget, kept: Kept | None) -> None:
+        self.kept = kept
         self.question = question
         self.budget = budget
         self.cost = 0
@@ -91,6 +91,6 @@ class _Search:
         return reply.values if reply.answer is Answer.SATISFIABLE else None
 
     def _ask(self, *bounds: z3.BoolRef) -> Reply:
-        reply = ask(self.question.also(*bounds), self.budget, self.context)
+        reply = ask(self.question.also(*bounds), self.budget, self.kept)
         self.cost += reply.cost
         return reply

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..oracle.verdict import Holds, Inconclusive, Proved, Refuted, Vacuous, Verdict
 from .theorem import Expectation
@@ -28,6 +28,8 @@ class Outcome:
         covers: What was found about each cover.
         mutants: What was found about each mutant.
         cost: What everything took, in the solver's resource counts.
+        asked: The questions about it, where answers are kept between runs.
+        recalled: Those of them that were answered by an earlier run.
     """
 
     theorem: str
@@ -36,6 +38,8 @@ class Outcome:
     covers: tuple[Finding, ...]
     mutants: tuple[Finding, ...]
     cost: int
+    asked: int = field(default=0, compare=False)
+    recalled: int = field(default=0, compare=False)
 
     @property
     def verdict(self) -> Verdict:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
 
 import z3
 
+from . import encoding
 from .budget import Budget
-from .encoding import ENCODINGS, Encoding
+from .encoding import ENCODINGS, Encoding, native
 
 
 class Answer(Enum):
@@ -58,29 +64,53 @@ class Reply:
     reason: str = ""
 
 
-def ask(question: Question, budget: Budget, context: z3.Context | None = None) -> Reply:
-    """Ask in each encoding in turn, with ever more resources, until one answers.
+class Kept(Protocol):
+    """Replies of earlier runs."""
 
-    A context of its own makes an answer, and its cost, independent of all that was asked before; questions that are
-    always asked in one order may share one.
-    """
-    context = context or z3.Context()
+    def reply(self, text: str, compute: Callable[[], Reply]) -> Reply:
+        """Return the reply to a question that is written so, computing it where it is not kept."""
+        ...
+
+
+def ask(question: Question, budget: Budget, kept: Kept | None = None) -> Reply:
+    """Ask in each encoding in turn, with ever more resources, until one answers; or recall what was answered before."""
+    if kept is None:
+        return _asked(question, budget)
+    return kept.reply(written(question, budget), lambda: _asked(question, budget))
+
+
+def written(question: Question, budget: Budget) -> str:
+    """Write all that an answer follows from: the solver's version, how it is asked, the budget and the question."""
+    head = f"z3 {z3.get_full_version()}; {_manner()}; {budget}; {', '.join(question.variables)}"
+    return "\n".join((head, *(text for text, _ in question.tracked), _script(native, question)))
+
+
+@cache
+def _manner() -> str:
+    """Sum up the code that encodes questions and puts them to the solver."""
+    code = (Path(file).read_bytes() for file in (__file__, inspect.getfile(encoding)))
+    return sha256(b"".join(code)).hexdigest()
+
+
+def _asked(question: Question, budget: Budget) -> Reply:
+    """Ask in a context of the question's own: its answer, and what it costs, depend on nothing asked before."""
+    context = z3.Context()
     reply = Reply(Answer.UNKNOWN, 0)
     for limit in budget.rounds():
-        for encoding in ENCODINGS:
-            reply = _ask_in(encoding, question, limit, context, reply.cost)
+        for encode in ENCODINGS:
+            reply = _ask_in(encode, question, limit, context, reply.cost)
             if reply.answer is not Answer.UNKNOWN:
                 return reply
     return reply
 
 
-def _ask_in(encoding: Encoding, question: Question, budget: Budget, context: z3.Context, spent: int) -> Reply:
+def _ask_in(encode: Encoding, question: Question, budget: Budget, context: z3.Context, spent: int) -> Reply:
     """Ask once; what was spent before is added to the cost."""
     solver = z3.Solver(ctx=context)
     solver.set("timeout", budget.timeout_ms)
     solver.set("rlimit", budget.rlimit)
     solver.set("random_seed", budget.seed)
-    labels = _load(solver, encoding, question, context)
+    labels = _load(solver, encode, question, context)
     before = _count(solver)
     found = solver.check()
     cost = spent + _count(solver) - before
@@ -96,15 +126,27 @@ def _count(solver: z3.Solver) -> int:
     return int(solver.statistics().get_key_value("rlimit count"))
 
 
-def _load(solver: z3.Solver, encoding: Encoding, question: Question, context: z3.Context) -> dict[str, str]:
+def _load(solver: z3.Solver, encode: Encoding, question: Question, context: z3.Context) -> dict[str, str]:
     """Fill the solver and return the text behind each label."""
-    texts = [text for text, _ in question.tracked]
-    encoded = encoding([*(holds for _, holds in question.tracked), *naturals(question.variables), *question.conditions])
-    labels = {f"premise!{number}": text for number, text in enumerate(texts)}
-    for label, holds in zip(labels, encoded, strict=False):
-        solver.assert_and_track(holds.translate(context), z3.Bool(label, context))
-    solver.add(*(condition.translate(context) for condition in encoded[len(texts) :]))
+    labels = {f"premise!{number}": text for number, (text, _) in enumerate(question.tracked)}
+    # From text, the solver's terms come about in one order, whatever terms this process has made before.
+    read = list(z3.parse_smt2_string(_script(encode, question), ctx=context))
+    for label, holds in zip(labels, read, strict=False):
+        solver.assert_and_track(holds, z3.Bool(label, context))
+    solver.add(*read[len(labels) :])
     return labels
+
+
+def _script(encode: Encoding, question: Question) -> str:
+    """Write the conditions in one encoding, those that a core names first."""
+    writer = z3.Solver()
+    writer.add(*encode(_conditions(question)))
+    text: str = writer.sexpr()
+    return text
+
+
+def _conditions(question: Question) -> list[z3.BoolRef]:
+    return [*(holds for _, holds in question.tracked), *naturals(question.variables), *question.conditions]
 
 
 def naturals(variables: Sequence[str]) -> list[z3.BoolRef]:

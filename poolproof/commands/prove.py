@@ -47,6 +47,7 @@ def run(
         typer.Option(help="`full`: a second solver too, five seeds, every small case, and only needed hypotheses."),
     ] = Trust.USUAL,
     smtlib: Annotated[Path | None, typer.Option(help="Write every question as SMT-LIB into this directory.")] = None,
+    cache: Annotated[bool, typer.Option(help="Keep answers between runs; never done where CI is set.")] = True,
     form: Annotated[Format, typer.Option("--format", help="How to write the result.")] = Format.TEXT,
 ) -> int:
     """Prove the theorems for all values, refute the false variants, and show that neither is hollow.
@@ -67,7 +68,7 @@ def run(
         write_smtlib(selected, smtlib)
     if trust is Trust.FULL:
         return doubt_theorems(selected, jobs, form)
-    return prove_theorems(selected, jobs, timeout, rlimit, form)
+    return prove_theorems(selected, jobs, (timeout, rlimit), form, cache=cache)
 
 
 def _prove_implementation(impl: str, properties: Sequence[str], block_sizes: Sequence[int], form: Format) -> int:

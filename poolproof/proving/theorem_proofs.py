@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..render import Format
 
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from ..render.records import Finding, TheoremOutcome
 
 
-def prove_theorems(selected: Sequence[str], jobs: int, timeout: float | None, rlimit: int | None, form: Format) -> int:
+Limits: TypeAlias = tuple[float | None, int | None]
+"""The seconds and the solver resources that one question may take, where they are given."""
+
+
+def prove_theorems(selected: Sequence[str], jobs: int, limits: Limits, form: Format, *, cache: bool) -> int:
     """Check theorems, show what came of it and return the exit code."""
     from ..oracle.counting import counted
     from ..oracle.verdict import exit_code
@@ -24,9 +28,9 @@ def prove_theorems(selected: Sequence[str], jobs: int, timeout: float | None, rl
     from ..render.records import ProveReport
 
     begun = time.monotonic()
-    outcomes = _check_all(selected, jobs, _budget(timeout, rlimit))
-    show(ProveReport(tuple(map(_recorded, outcomes)), _replay(selected, timeout, rlimit)), form)
-    note(f"{counted(len(outcomes), 'theorem')} in {time.monotonic() - begun:.1f} s")
+    outcomes = _check_all(selected, jobs, _budget(*limits), _kept_in(asked=cache))
+    show(ProveReport(tuple(map(_recorded, outcomes)), _replay(selected, *limits)), form)
+    note(f"{counted(len(outcomes), 'theorem')} in {time.monotonic() - begun:.1f} s{_told_recalled(outcomes)}")
     return exit_code(outcome.verdict for outcome in outcomes)
 
 
@@ -38,7 +42,7 @@ def doubt_theorems(selected: Sequence[str], jobs: int, form: Format) -> int:
     from .trust import trusted
 
     begun = time.monotonic()
-    outcomes = _check_all(selected, jobs, _budget(None, None))
+    outcomes = _check_all(selected, jobs, _budget(None, None), None)
     with progress() as tell:
         report = trusted(selected, outcomes, jobs, tell)
     show(report, form)
@@ -55,6 +59,28 @@ def write_smtlib(selected: Sequence[str], directory: Path) -> None:
     note(f"{counted(write(selected or None, directory), 'file')} in {directory}")
 
 
+def _kept_in(*, asked: bool) -> Path | None:
+    """Name the file that keeps answers between runs; None, and the reason on stderr, where it cannot be used."""
+    from ..forks.cache import cache_directory
+    from ..forks.results import may_keep
+    from ..proofs.answers import why_not
+    from ..render.output import note
+
+    file = cache_directory() / "answers.sqlite3"
+    if not may_keep(asked=asked):
+        return None
+    if reason := why_not(file):
+        note(f"no answers are kept between runs: {file}: {reason}")
+        return None
+    return file
+
+
+def _told_recalled(outcomes: Sequence[Outcome]) -> str:
+    recalled = sum(outcome.recalled for outcome in outcomes)
+    asked = sum(outcome.asked for outcome in outcomes)
+    return f"; {recalled} of {asked} answers recalled (--no-cache asks again)" if recalled else ""
+
+
 def _budget(timeout: float | None, rlimit: int | None) -> Budget:
     from ..proofs.budget import Budget
 
@@ -62,7 +88,7 @@ def _budget(timeout: float | None, rlimit: int | None) -> Budget:
     return Budget(**{name: limit for name, limit in limits.items() if limit is not None})
 
 
-def _check_all(selected: Sequence[str], jobs: int, budget: Budget) -> list[Outcome]:
+def _check_all(selected: Sequence[str], jobs: int, budget: Budget, answers: Path | None) -> list[Outcome]:
     from ..proofs.registry import select
     from ..proofs.runner import check_all
     from ..render.output import progress
@@ -75,7 +101,7 @@ def _check_all(selected: Sequence[str], jobs: int, budget: Budget) -> list[Outco
             done += 1
             tell(outcome.theorem, done, total)
 
-        return list(check_all(selected or None, jobs=min(jobs, total), budget=budget, progress=ended))
+        return list(check_all(selected or None, min(jobs, total), budget, ended, answers))
 
 
 def _recorded(outcome: Outcome) -> TheoremOutcome:

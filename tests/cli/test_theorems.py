@@ -95,3 +95,29 @@ def test_an_explanation_shows_the_formulas_and_the_smallest_counterexample(comma
 @pytest.mark.parametrize("form", ["text", "json", "markdown"])
 def test_a_list_is_the_same_bytes_twice(command: Command, form: str) -> None:
     assert command("list", "--format", form).out == command("list", "--format", form).out
+
+
+def test_answers_are_kept_between_runs_but_never_under_ci(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("POOLPROOF_CACHE_DIR", str(tmp_path))
+    prove = ("prove", SOME[0], "--jobs", "1")
+    anew, kept = command(*prove), command(*prove)
+    assert anew.out == kept.out
+    assert "recalled" not in anew.err
+    assert "answers recalled (--no-cache asks again)" in kept.err
+    assert "recalled" not in command(*prove, "--no-cache").err
+    monkeypatch.setenv("CI", "true")
+    assert "recalled" not in command(*prove).err
+
+
+def test_a_cache_that_cannot_be_kept_is_told_and_changes_nothing(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("POOLPROOF_CACHE_DIR", str(tmp_path / "file"))
+    result = command("prove", SOME[0], "--jobs", "1")
+    assert result.code == 0
+    assert result.err.startswith("no answers are kept between runs: ")
