@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..inputs.deployment_flags import as_flags
 from ..inputs.numbers import known
@@ -19,6 +19,9 @@ from .formulas import admission_lines, boot_lines, describe
 from .judgement import Evidence, judge, ranges
 from .repairs import repairs
 from .samples import run_samples
+
+if TYPE_CHECKING:
+    from ..forks import Implementation
 
 Trial: TypeAlias = Callable[[Case], tuple[list[Engine], BootLine | None]]
 """Makes engines ready for a case, and asks the implementation's boot about it where there is one."""
@@ -40,23 +43,30 @@ def _with_implementation(
     deployment: Deployment, design: str | None, impl: str, tell: Progress
 ) -> tuple[CheckReport, Case]:
     from ..forks import Implementation
-    from .under_test import Choice, boot_line, choose, refusals, told
 
-    asked = None if design is None else named(design)
     tell(f"loading {impl}")
     with Implementation(impl, on_progress=tell) as implementation:
-        findings = implementation.findings()
-        chosen = choose(implementation, findings) if asked is None else Choice(asked, "as asked for")
+        return checked_on(implementation, impl, deployment, design, tell)
 
-        def trial(case: Case) -> tuple[list[Engine], BootLine | None]:
-            tell(f"running {impl}")
-            boot = boot_line(implementation, impl, case)
-            return [implementation_engine(implementation, case.deployment, impl)] if boot.accepts else [], boot
 
-        found = (("design", f"{chosen.design.name}, chosen {chosen.why}"), *told(findings))
-        case = case_of(deployment, chosen.design)
-        with refusals(impl):
-            return _report(case, trial, found, f"{_asked(design)} --impl {impl}"), case
+def checked_on(
+    implementation: Implementation, impl: str, deployment: Deployment, design: str | None, tell: Progress
+) -> tuple[CheckReport, Case]:
+    """Check a deployment on an implementation that is running, and was spelled so."""
+    from .under_test import Choice, boot_line, choose, refusals, told
+
+    findings = implementation.findings()
+    chosen = choose(implementation, findings) if design is None else Choice(named(design), "as asked for")
+
+    def trial(case: Case) -> tuple[list[Engine], BootLine | None]:
+        tell(f"running {impl}")
+        boot = boot_line(implementation, impl, case)
+        return [implementation_engine(implementation, case.deployment, impl)] if boot.accepts else [], boot
+
+    found = (("design", f"{chosen.design.name}, chosen {chosen.why}"), *told(findings))
+    case = case_of(deployment, chosen.design)
+    with refusals(impl):
+        return _report(case, trial, found, f"{_asked(design)} --impl {impl}"), case
 
 
 def _report(case: Case, trial: Trial, findings: tuple[tuple[str, str], ...], options: str) -> CheckReport:
