@@ -44,12 +44,21 @@ def gate_length(tokens: Term, deployment: Deployment, design: Design) -> Term:
     """Count the tokens for which the gate charges a sequence.
 
     A gate that reserves growth charges every slot that a step may take: each batch in flight verifies `lookahead`
-    drafts beyond the last token, and the last one takes as many slots again for the next.
+    drafts beyond the last token.
     """
     if not design.reserves_growth:
         return minimum(tokens, deployment.max_model_len)
-    beyond = (deployment.max_concurrent_batches + 1) * deployment.lookahead
-    return slots_needed(0, tokens, beyond, deployment.max_model_len)
+    verified = deployment.max_concurrent_batches * deployment.lookahead
+    return slots_to_the_end(tokens + verified, deployment, design)
+
+
+def slots_to_the_end(tokens: Term, deployment: Deployment, design: Design) -> Term:
+    """Count the slots of a sequence of so many tokens, verified drafts included, when its last step has its lookahead.
+
+    No release reserves them: each gate is asked once, about the tokens known by then.
+    """
+    lookahead = deployment.lookahead if design.lookahead_budget else 0
+    return slots_needed(0, tokens, lookahead, deployment.max_model_len)
 
 
 def gate_requirement(tokens: Term, deployment: Deployment, design: Design) -> Term:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from .admission import charged
+from .admission import charged, slots_to_the_end
 from .arithmetic import Term, Truth, where
-from .attention import Attention, slots_needed
+from .attention import Attention
 from .deployment import Deployment
 from .design import Cap, Design
 
 
 def reservation(cache: Attention, tokens: Term, deployment: Deployment, design: Design) -> Term:
-    """Count the blocks that one request may come to hold of a group until it has so many tokens, lookahead included.
-
-    No release reserves them: each gate is asked once, about the tokens known by then.
-    """
-    lookahead = deployment.lookahead if design.lookahead_budget else 0
-    slots = slots_needed(0, tokens, lookahead, deployment.max_model_len)
-    return charged(cache, slots, deployment, design, Cap.BOUND)
+    """Count the blocks that one request may come to hold of a group until it has so many tokens, lookahead included."""
+    return charged(cache, slots_to_the_end(tokens, deployment, design), deployment, design, Cap.BOUND)
 
 
 def passes_beside(needed: Term, usable: Term, taken: Term, headroom: Term = 0) -> Truth:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ...spec.admission import charged, first_step_requirement, gate_length, gate_requirement
+from ...spec.admission import charged, first_step_requirement, gate_length, gate_requirement, slots_to_the_end
 from ...spec.arithmetic import Term, every, maximum
 from ...spec.attention import (
     Attention,
@@ -121,7 +121,7 @@ def gate_needs(setting: Setting, design: Design) -> Quantity:
     return Quantity(
         "gate",
         lambda at: gate_requirement(at.tokens, setting(at), design),
-        defined_by=lambda _: (gate_requirement, gate_length, charged),
+        defined_by=lambda _: (gate_requirement, gate_length, slots_to_the_end, charged),
     )
 
 
