@@ -24,7 +24,7 @@ UNENFORCED_ELSEWHERE = (
     "it can reach the network",
     "its memory is not limited",
 )
-"""What is not enforced on systems other than Linux."""
+"""What is not enforced on systems other than Linux, beside what `confine` tells of its own."""
 
 
 def main(channel: int, lifeline: int) -> None:
@@ -56,9 +56,10 @@ def _work(channel: int, linux: bool, unenforced: tuple[str, ...]) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     code = 1
     try:
+        from .confinement import confine
         from .worker import serve
 
-        serve(channel, unenforced)
+        serve(channel, (*unenforced, *confine(Path(os.environ["HOME"]))))
         code = 0
     finally:
         sys.stdout.flush()

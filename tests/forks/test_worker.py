@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import sys
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from poolproof.forks import ForkRaisedError, Implementation, Limits, TimedOutError, WorkerDiedError
+from poolproof.forks import ForkRaisedError, Implementation, Limits, TimedOutError, WorkerDiedError, confinement
+from poolproof.forks.confinement import ANYWHERE, SIGNALS
 from poolproof.oracle.engine import Submission
 from poolproof.oracle.lone import Fate
 from poolproof.spec.attention import FullAttention
@@ -160,36 +162,43 @@ for detach in (False, True, True):
             os.setsid()
             if os.fork():
                 os._exit(0)
-        with open({pids!r}, "a") as file:
-            file.write(f"{{os.getpid()}}\\n")
+        with open("pids", "a") as file:
+            file.write(f"{os.getpid()}\\n")
         time.sleep(600)
         os._exit(0)
-while not os.path.exists({pids!r}) or len(open({pids!r}).readlines()) < 3:
+while not os.path.exists("pids") or len(open("pids").readlines()) < 3:
     time.sleep(0.01)
-{end}
+print("started", *open("pids").read().split(), flush=True)
 """
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has a sub-reaper")
 @pytest.mark.parametrize("end", ["", "os._exit(6)"])
-def test_every_descendant_is_ended_with_it(toy: Toy, tmp_path: Path, end: str) -> None:
+def test_every_descendant_is_ended_with_it(toy: Toy, end: str) -> None:
     """A child, and two processes that detached themselves by a double fork and a session of their own."""
-    pids = tmp_path / "pids"
     try:
-        with imported(toy, LEAVE.format(pids=str(pids), end=end)):
-            assert len(alive(pids)) == 3
-    except WorkerDiedError:
+        with imported(toy, LEAVE + end) as implementation:
+            told = implementation.printed
+            assert len(alive(noted(told))) == 3
+    except WorkerDiedError as death:
         assert end
-    assert len(pids.read_text().split()) == 3
+        told = str(death)
     deadline = time.monotonic() + 5
-    while alive(pids) and time.monotonic() < deadline:
+    while alive(noted(told)) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert alive(pids) == []
+    assert alive(noted(told)) == []
 
 
-def alive(pids: Path) -> list[str]:
-    """Return those of the noted processes that still run."""
-    return [pid for pid in pids.read_text().split() if Path("/proc", pid).exists()]
+def noted(told: str) -> list[str]:
+    """Find the three processes that were started, in what foreign code printed."""
+    pids = told.partition("started")[2].split()
+    assert len(pids) == 3
+    return pids
+
+
+def alive(pids: list[str]) -> list[str]:
+    """Return those of the processes that still run."""
+    return [pid for pid in pids if Path("/proc", pid).exists()]
 
 
 def test_the_environment_is_scrubbed_and_the_home_is_private(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,3 +251,51 @@ def test_its_private_home_lies_in_the_cache_and_goes_with_it(toy: Toy, private_c
         (home,) = (private_cache / "scratch").iterdir()
         assert implementation.printed.split() == [str(home)]
     assert list((private_cache / "scratch").iterdir()) == []
+
+
+TAMPER = """
+import os, pathlib
+def attempt(what, deed):
+    try:
+        deed()
+        print(what, flush=True)
+    except PermissionError:
+        pass
+there = pathlib.Path({place!r})
+attempt("wrote", lambda: (there / "kept").write_text("spoiled"))
+attempt("appended", lambda: (there / "kept").open("a"))
+attempt("cut", lambda: os.truncate(there / "kept", 0))
+attempt("removed", lambda: (there / "kept").unlink())
+attempt("moved", lambda: (there / "kept").rename(there / "gone"))
+attempt("linked", lambda: (there / "link").symlink_to("kept"))
+attempt("made", lambda: (there / "new").mkdir())
+attempt("removed a directory", lambda: (there / "empty").rmdir())
+attempt("signalled", lambda: os.kill({pid}, 0))
+attempt("wrote at home", lambda: pathlib.Path(os.environ["HOME"], "own").write_text("own"))
+attempt("wrote to nowhere", lambda: open(os.devnull, "w").write("nothing"))
+"""
+
+
+def test_it_changes_nothing_outside_of_its_home_where_the_system_allows_that(toy: Toy, tmp_path: Path) -> None:
+    """Try on a file of the test's own; what the system does not restrict is said instead."""
+    (tmp_path / "kept").write_text("kept")
+    (tmp_path / "empty").mkdir()
+    with imported(toy, TAMPER.format(place=str(tmp_path), pid=os.getpid())) as implementation:
+        done, unenforced = implementation.printed.splitlines(), implementation.unenforced
+    assert {"wrote at home", "wrote to nowhere"} <= set(done)
+    if not set(unenforced) & {ANYWHERE, SIGNALS}:
+        assert done == ["wrote at home", "wrote to nowhere"]
+        assert sorted(each.name for each in tmp_path.iterdir() if each.name != "toy") == ["empty", "kept"]
+        assert (tmp_path / "kept").read_text() == "kept"
+
+
+def test_what_an_older_kernel_does_not_restrict_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for version, told in ((-1, (ANYWHERE, SIGNALS)), (0, (ANYWHERE, SIGNALS))):
+        monkeypatch.setattr(confinement, "_call", lambda *_, version=version: version)
+        assert confinement.confine(tmp_path) == told
+    for version, lacking in ((1, 2), (2, 2), (3, 1), (5, 1), (6, 0)):
+        monkeypatch.setattr(confinement, "_call", lambda *_, version=version: version)
+        monkeypatch.setattr(confinement, "_restrict", lambda *_: True)
+        assert len(confinement.confine(tmp_path)) == lacking
+    monkeypatch.setattr(confinement, "_restrict", lambda *_: False)
+    assert confinement.confine(tmp_path) == (ANYWHERE, SIGNALS)
