@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from inspect import getdoc, getsource
-from textwrap import dedent
 
 from ..oracle.verdict import Refuted, Witness
+from .definitions import definitions
 from .needed import hypotheses
 from .theorem import Expectation, Theorem
 
@@ -47,30 +44,6 @@ def explain(theorem: Theorem) -> Explanation:
         covers=tuple(cover.text for cover in theorem.covers),
         mutants=tuple(mutant.text for mutant in theorem.mutants),
     )
-
-
-def definitions(theorem: Theorem) -> tuple[str, ...]:
-    """Show what the claim compares: each number's functions, in the words and in the code of `spec`."""
-    at = theorem.symbols()
-    lines: list[str] = []
-    shown: set[Callable[..., object]] = set()
-    for quantity in theorem.claim.shown:
-        functions = [function for function in quantity.defined_by(at) if function not in shown]
-        shown.update(functions)
-        lines += [f"{quantity.name} ({quantity.unit})"] if functions else []
-        lines += [line for function in functions for line in _definition(function)]
-    return tuple(lines)
-
-
-def _definition(function: Callable[..., object]) -> Iterator[str]:
-    """Give a function as one line of words, and its body."""
-    (node,) = ast.parse(dedent(getsource(function))).body
-    if isinstance(node, ast.FunctionDef):
-        words = (getdoc(function) or "").partition("\n")[0]
-        parameters = ", ".join(each.arg for each in node.args.args if each.arg != "self")
-        yield f"  {function.__qualname__}({parameters}): {words}"
-        body = node.body[1:] if ast.get_docstring(node) else node.body
-        yield from (f"      {line}" for part in body for line in ast.unparse(part).splitlines())
 
 
 def counterexample(theorem: Theorem) -> tuple[str, ...]:

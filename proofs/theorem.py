@@ -78,10 +78,6 @@ Premise: TypeAlias = Callable[[Point], Iterable[Assumption]]
 """One or more conditions that a theorem assumes of its point."""
 
 
-Definitions: TypeAlias = Callable[[Point], tuple[Callable[..., object], ...]]
-"""The functions of `spec` in which a number is written down; which ones may depend on the cache kinds of a point."""
-
-
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """Name a number that a statement compares, so that a counterexample can show it.
@@ -90,13 +86,11 @@ class Quantity:
         name: How it is called.
         of: The number.
         unit: What is counted.
-        defined_by: Where to read what it is, for who asks.
     """
 
     name: str
     of: Formula
     unit: str = "blocks"
-    defined_by: Definitions = lambda _: ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ...spec.admission import charged, first_step_requirement, gate_length, gate_requirement, slots_to_the_end
+from ...spec.admission import charged, first_step_requirement, gate_requirement
 from ...spec.arithmetic import Term, every, maximum
 from ...spec.attention import (
     Attention,
@@ -14,12 +14,11 @@ from ...spec.attention import (
     SlidingWindow,
     blocks_for,
     held,
-    recycled,
     slots_needed,
 )
 from ...spec.deployment import Deployment, Group
 from ...spec.design import Design
-from ...spec.sizing import budget, group_requirement, request_requirement, usable
+from ...spec.sizing import group_requirement, request_requirement, usable
 from ..theorem import Formula, Point, Premise, Quantity, Statement, Variable, given
 
 BLOCK_SIZE = Variable("block_size", "tokens", "what one block holds")
@@ -95,7 +94,7 @@ def held_by(cache: CacheOf) -> Quantity:
         lookahead = at.get("lookahead", 0)
         return held(cache(at), processed(at), at.computed, at.scheduled, lookahead, at.max_model_len)
 
-    return Quantity("held", of, defined_by=lambda at: (held, slots_needed, recycled, type(cache(at)).skipped))
+    return Quantity("held", of)
 
 
 def cap_of(cache: CacheOf, design: Design) -> Quantity:
@@ -103,7 +102,6 @@ def cap_of(cache: CacheOf, design: Design) -> Quantity:
     return Quantity(
         "cap",
         lambda at: group_requirement(cache(at), deployment(at, cache(at)), design),
-        defined_by=lambda at: (group_requirement, type(cache(at)).bound, budget),
     )
 
 
@@ -112,7 +110,6 @@ def table_of(cache: CacheOf) -> Quantity:
     return Quantity(
         "table",
         lambda at: blocks_for(slots(at), cache(at).block_size),
-        defined_by=lambda _: (blocks_for, slots_needed),
     )
 
 
@@ -121,7 +118,6 @@ def gate_needs(setting: Setting, design: Design) -> Quantity:
     return Quantity(
         "gate",
         lambda at: gate_requirement(at.tokens, setting(at), design),
-        defined_by=lambda _: (gate_requirement, gate_length, slots_to_the_end, charged),
     )
 
 
@@ -130,7 +126,6 @@ def first_step_needs(setting: Setting, design: Design) -> Quantity:
     return Quantity(
         "first step",
         lambda at: first_step_requirement(at.tokens, setting(at), design),
-        defined_by=lambda _: (first_step_requirement, charged),
     )
 
 
@@ -139,7 +134,6 @@ def reserved(setting: Setting, design: Design) -> Quantity:
     return Quantity(
         "reserved",
         lambda at: request_requirement(setting(at), design),
-        defined_by=lambda _: (request_requirement, group_requirement, budget),
     )
 
 
@@ -150,7 +144,7 @@ def predicted(cache: CacheOf, table: Formula, design: Design) -> Quantity:
         whole = charged(cache(at), slots(at), deployment(at, cache(at)), design, design.step_cap)
         return excess(whole, table(at))
 
-    return Quantity("predicted", of, defined_by=lambda _: (charged, excess))
+    return Quantity("predicted", of)
 
 
 def excess(whole: Term, part: Term) -> Term:
@@ -158,7 +152,7 @@ def excess(whole: Term, part: Term) -> Term:
     return maximum(0, whole - part)
 
 
-USABLE = Quantity("usable", lambda at: usable(at.blocks), defined_by=lambda _: (usable,))
+USABLE = Quantity("usable", lambda at: usable(at.blocks))
 
 STEP_WITHIN_BUDGET = given(
     "scheduled: 1 to max_num_batched_tokens",
