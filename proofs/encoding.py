@@ -13,6 +13,8 @@ from typing import TypeAlias
 
 import z3
 
+from .rewriting import QuotientRewriter
+
 Encoding: TypeAlias = Callable[[Sequence[z3.BoolRef]], list[z3.BoolRef]]
 """Rewrites conditions one by one, in order; conditions of its own come after them."""
 
@@ -33,28 +35,15 @@ ENCODINGS: tuple[Encoding, ...] = (native, euclidean)
 """In the order in which they are tried while the answer is unknown."""
 
 
-class _Quotients:
-    """Rewrite terms bottom-up; equal quotients share one name."""
+class _Quotients(QuotientRewriter):
+    """Define each quotient by what its dividend comes to."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.definitions: list[z3.BoolRef] = []
-        # The solver reuses the number of a term that is gone, so each term is kept beside its replacement.
-        self._done: dict[int, tuple[z3.ExprRef, z3.ExprRef]] = {}
 
-    def rewrite(self, term: z3.ExprRef) -> z3.ExprRef:
-        """Return the term without quotients."""
-        known = self._done.get(term.get_id())
-        if known is None:
-            known = self._done[term.get_id()] = (term, self._rebuilt(term))
-        return known[1]
-
-    def _rebuilt(self, term: z3.ExprRef) -> z3.ExprRef:
-        children = [self.rewrite(child) for child in term.children()]
-        if not children:
-            return term
-        return self._named(*children) if term.decl().kind() == z3.Z3_OP_IDIV else term.decl()(*children)
-
-    def _named(self, dividend: z3.ArithRef, divisor: z3.ArithRef) -> z3.ArithRef:
+    def named(self, dividend: z3.ArithRef, divisor: z3.ArithRef) -> z3.ArithRef:
+        """Name a quotient and a remainder."""
         number = len(self.definitions)
         quotient, remainder = z3.Int(f"quotient!{number}"), z3.Int(f"remainder!{number}")
         divides = z3.And(dividend == divisor * quotient + remainder, remainder >= 0, remainder < divisor)

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import z3
 
-from . import encoding
+from . import encoding, rewriting
 from .budget import Budget
 from .encoding import ENCODINGS, Encoding, native
 
@@ -88,7 +88,7 @@ def written(question: Question, budget: Budget) -> str:
 @cache
 def _manner() -> str:
     """Sum up the code that encodes questions and puts them to the solver."""
-    code = (Path(file).read_bytes() for file in (__file__, inspect.getfile(encoding)))
+    code = (Path(file).read_bytes() for file in (__file__, inspect.getfile(encoding), inspect.getfile(rewriting)))
     return sha256(b"".join(code)).hexdigest()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -20,20 +21,6 @@ def run(
     from ..render.records import TheoremExplanation
 
     told = describe.explain(find(name))
-    report = TheoremExplanation(
-        name=told.name,
-        family=told.family,
-        expected=told.expected,
-        sentence=told.sentence,
-        variables=told.variables,
-        premises=told.premises,
-        left_out=told.left_out,
-        claim=told.claim,
-        definitions=told.definitions,
-        counterexample=told.counterexample,
-        covers=told.covers,
-        mutants=told.mutants,
-        replay=f"poolproof prove {told.name}",
-    )
+    report = TheoremExplanation(**asdict(told), replay=f"poolproof prove {told.name}")
     show(report, form)
     return 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..oracle.verdict import Verdict
+from ..proofs.describe import Explanation
 from ..spec import Lengths
 from .audit_records import AuditReport
 from .implementation_records import ImplementationReport
@@ -257,21 +258,9 @@ class TheoremList:
 
 
 @dataclass(frozen=True, slots=True)
-class TheoremExplanation:
-    """Hold everything there is to read about a theorem."""
+class TheoremExplanation(Explanation):
+    """Hold everything there is to read about a theorem, and the command line that proves it."""
 
-    name: str
-    family: str
-    expected: str
-    sentence: str
-    variables: tuple[str, ...]
-    premises: tuple[str, ...]
-    left_out: tuple[str, ...]
-    claim: str
-    definitions: tuple[str, ...]
-    counterexample: tuple[str, ...]
-    covers: tuple[str, ...]
-    mutants: tuple[str, ...]
     replay: str
 
 

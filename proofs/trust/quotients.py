@@ -13,6 +13,8 @@ from itertools import combinations
 
 import z3
 
+from ..rewriting import QuotientRewriter
+
 _OFFSETS = (-1, 0, 1)
 _OFFSETS_ALONE = (-2, *_OFFSETS)
 """A single number is held against the constants that quotients of a few divisors come to."""
@@ -27,29 +29,16 @@ class Multiple:
     product: z3.ArithRef
 
 
-class Quotients:
-    """Rewrite conditions without `div`; equal quotients share one number."""
+class Quotients(QuotientRewriter):
+    """Rewrite conditions without `div`, and keep what is a multiple of what."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.multiples: list[Multiple] = []
         self.definitions: list[z3.BoolRef] = []
-        # The solver reuses the number of a term that is gone, so each term is kept beside its replacement.
-        self._done: dict[int, tuple[z3.ExprRef, z3.ExprRef]] = {}
 
-    def rewrite(self, term: z3.ExprRef) -> z3.ExprRef:
-        """Return a term without quotients."""
-        known = self._done.get(term.get_id())
-        if known is None:
-            known = self._done[term.get_id()] = (term, self._rebuilt(term))
-        return known[1]
-
-    def _rebuilt(self, term: z3.ExprRef) -> z3.ExprRef:
-        children = [self.rewrite(child) for child in term.children()]
-        if not children:
-            return term
-        return self._named(*children) if term.decl().kind() == z3.Z3_OP_IDIV else term.decl()(*children)
-
-    def _named(self, dividend: z3.ArithRef, divisor: z3.ArithRef) -> z3.ArithRef:
+    def named(self, dividend: z3.ArithRef, divisor: z3.ArithRef) -> z3.ArithRef:
+        """Name a quotient, its remainder and its product with the divisor."""
         divisor = z3.simplify(divisor)
         if z3.is_int_value(divisor) and divisor.as_long() == 1:
             return dividend
