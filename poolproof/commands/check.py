@@ -7,30 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..inputs.options import (
-    AsyncScheduling,
-    Blocks,
-    BlockSize,
-    DecodeContextParallelSize,
-    DeploymentFile,
-    EnableChunkedPrefill,
-    EnablePrefixCaching,
-    Groups,
-    MaxConcurrentBatches,
-    MaxModelLen,
-    MaxNumBatchedTokens,
-    MaxNumSeqs,
-    NumSpeculativeTokens,
-    Watermark,
-)
+from ..inputs.options import DeploymentOptions, describing_a_deployment
 from ..render import Format
 
 if TYPE_CHECKING:
     from ..spec import Deployment
 
 
+@describing_a_deployment
 def run(
-    deployment: DeploymentFile = None,
+    deployment: DeploymentOptions,
     design: Annotated[
         str | None,
         typer.Option(
@@ -44,19 +30,6 @@ def run(
     form: Annotated[Format, typer.Option("--format", help="How to write the report.")] = Format.TEXT,
     svg: Annotated[Path | None, typer.Option(help="Draw the requirement over the length into this file.")] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of a deployment file.")] = False,
-    group: Groups = None,
-    block_size: BlockSize = None,
-    max_model_len: MaxModelLen = None,
-    max_num_batched_tokens: MaxNumBatchedTokens = None,
-    max_num_seqs: MaxNumSeqs = None,
-    num_gpu_blocks_override: Blocks = None,
-    async_scheduling: AsyncScheduling = None,
-    max_concurrent_batches: MaxConcurrentBatches = None,
-    enable_chunked_prefill: EnableChunkedPrefill = None,
-    enable_prefix_caching: EnablePrefixCaching = None,
-    num_speculative_tokens: NumSpeculativeTokens = None,
-    decode_context_parallel_size: DecodeContextParallelSize = None,
-    watermark: Watermark = None,
 ) -> int:
     """Say whether a deployment's pool admits and serves every legal prompt, and if not, which ones wait for ever.
 
@@ -65,22 +38,7 @@ def run(
     """
     if schema:
         return _print_schema()
-    from ..inputs.deployment_file import deployment_of
-
-    flags = {
-        "max_model_len": max_model_len,
-        "max_num_batched_tokens": max_num_batched_tokens,
-        "max_num_seqs": max_num_seqs,
-        "num_gpu_blocks_override": num_gpu_blocks_override,
-        "async_scheduling": async_scheduling,
-        "max_concurrent_batches": max_concurrent_batches,
-        "chunked_prefill": enable_chunked_prefill,
-        "prefix_caching": enable_prefix_caching,
-        "num_speculative_tokens": num_speculative_tokens,
-        "decode_context_parallel_size": decode_context_parallel_size,
-        "watermark": watermark,
-    }
-    return _check(deployment_of(deployment, flags, group or [], block_size), design, impl, form, svg)
+    return _check(deployment.described(), design, impl, form, svg)
 
 
 def _print_schema() -> int:

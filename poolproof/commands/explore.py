@@ -7,30 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..inputs.options import (
-    AsyncScheduling,
-    Blocks,
-    BlockSize,
-    DecodeContextParallelSize,
-    DeploymentFile,
-    EnableChunkedPrefill,
-    EnablePrefixCaching,
-    Groups,
-    MaxConcurrentBatches,
-    MaxModelLen,
-    MaxNumBatchedTokens,
-    MaxNumSeqs,
-    NumSpeculativeTokens,
-    Watermark,
-)
+from ..inputs.options import DeploymentOptions, describing_a_deployment
 from ..render import Format
 
 if TYPE_CHECKING:
     from ..render.run_records import ExploreReport
 
 
+@describing_a_deployment
 def run(
-    deployment: DeploymentFile = None,
+    deployment: DeploymentOptions,
     design: Annotated[
         str | None, typer.Option(help="The design to search: sound, or a family such as vllm-0.19.")
     ] = None,
@@ -54,46 +40,19 @@ def run(
     dot: Annotated[Path | None, typer.Option(help="Write the run to the first finding for graphviz.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Draw the run to the first finding into this file.")] = None,
     save: Annotated[Path | None, typer.Option(help="Save the run to the first fault for poolproof replay.")] = None,
-    group: Groups = None,
-    block_size: BlockSize = None,
-    max_model_len: MaxModelLen = None,
-    max_num_batched_tokens: MaxNumBatchedTokens = None,
-    max_num_seqs: MaxNumSeqs = None,
-    num_gpu_blocks_override: Blocks = None,
-    async_scheduling: AsyncScheduling = None,
-    max_concurrent_batches: MaxConcurrentBatches = None,
-    enable_chunked_prefill: EnableChunkedPrefill = None,
-    enable_prefix_caching: EnablePrefixCaching = None,
-    num_speculative_tokens: NumSpeculativeTokens = None,
-    decode_context_parallel_size: DecodeContextParallelSize = None,
-    watermark: Watermark = None,
 ) -> int:
     """Visit every state that a small deployment can reach, and show the shortest run to each fault.
 
     Exit code 0 where there is no fault; 1 where an invariant is violated, a request waits for ever, or a cycle leads
     nowhere, or boot refuses the pool; 3 where there are more states than the limit.
     """
-    from ..inputs.deployment_file import deployment_of
     from ..oracle.verdict import exit_code
     from ..render.output import note, progress, show
     from ..render.saving import reserve
     from ..running.exploring import searched
     from ..running.search import Search
 
-    flags = {
-        "max_model_len": max_model_len,
-        "max_num_batched_tokens": max_num_batched_tokens,
-        "max_num_seqs": max_num_seqs,
-        "num_gpu_blocks_override": num_gpu_blocks_override,
-        "async_scheduling": async_scheduling,
-        "max_concurrent_batches": max_concurrent_batches,
-        "chunked_prefill": enable_chunked_prefill,
-        "prefix_caching": enable_prefix_caching,
-        "num_speculative_tokens": num_speculative_tokens,
-        "decode_context_parallel_size": decode_context_parallel_size,
-        "watermark": watermark,
-    }
-    described = deployment_of(deployment, flags, group or [], block_size)
+    described = deployment.described()
     search = Search(described, design, impl, tuple(request or ()), tuple(goal or ()), aborts, forced, limit, save)
     for option, path in (("--dot", dot), ("--svg", svg), ("--save", save)):
         reserve(option, path)
