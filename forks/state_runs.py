@@ -25,6 +25,7 @@ from .scheduler import make_scheduler
 
 ASSUMED = (
     "states: a request takes part in every batch, and settles when the pipeline is full",
+    "states: aligned blocks are larger than twice the drafts, and no larger than what a step may compute",
     "states: drafts are those of a drafter that shares the cache (eagle), as many at each step as are configured",
 )
 """What is taken for granted of the steps of a request."""
