@@ -25,8 +25,7 @@ def replay_steps(core: Core, formulas: Formulas, deployment: Deployment, history
     """Take the steps on the real manager; then let the real scheduler take them, which must come to the same."""
     reserved = formulas.reserves(deployment)
     run = state_run(core, deployment, history)
-    managed = _Seen([step.scheduled for step in run.steps], [step.held for step in run.steps], run.failure)
-    scheduled = _on_scheduler(core, deployment, history)
+    managed, scheduled = _seen(run), on_scheduler(core, deployment, history)
     confirmed = any(_faults(run, reserved)) and managed == scheduled
     offered = f"real Scheduler, offering {_list(history.offered)} tokens"
     lines = (f"real KVCacheManager: {managed.told(reserved)}", f"{offered}: {scheduled.told(reserved)}")
@@ -41,7 +40,7 @@ def _faults(run: StateRun, reserved: int) -> Iterator[bool]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class Seen:
     """The tokens of each step, what was held after it, and what the next one raised."""
 
     tokens: list[int]
@@ -58,7 +57,16 @@ def _list(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _on_scheduler(core: Core, deployment: Deployment, history: History) -> _Seen:
+def on_manager(core: Core, deployment: Deployment, history: History) -> Seen:
+    """Take the steps on the real manager."""
+    return _seen(state_run(core, deployment, history))
+
+
+def _seen(run: StateRun) -> Seen:
+    return Seen([step.scheduled for step in run.steps], [step.held for step in run.steps], run.failure)
+
+
+def on_scheduler(core: Core, deployment: Deployment, history: History) -> Seen:
     """Serve a request on the real scheduler, of whose budget other requests leave what is offered."""
     spared = replace(deployment, blocks=_SPARE)
     scheduler, _ = make_scheduler(core, spared, priority=False, gate=True)
@@ -68,10 +76,10 @@ def _on_scheduler(core: Core, deployment: Deployment, history: History) -> _Seen
     return _scheduled(scheduler, Pipeline(core, scheduler, spared), history)
 
 
-def _scheduled(scheduler: Any, pipeline: Pipeline, history: History) -> _Seen:
+def _scheduled(scheduler: Any, pipeline: Pipeline, history: History) -> Seen:
     pool = scheduler.kv_cache_manager.block_pool
     free = pool.get_num_free_blocks()
-    seen = _Seen([], [])
+    seen = Seen([], [])
     accepted = iter(history.accepted)
     for offered in history.offered:
         scheduler.max_num_scheduled_tokens = offered

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +21,7 @@ pytestmark = pytest.mark.network
 
 Release = Callable[[str], Implementation]
 
+DRIVER = Path(__file__).with_name("first_steps.py")
 HELD, PREDICTED = OF_STATES
 ALIGNED = "mamba, aligned"
 WITH_MODE = [version for version in RELEASES if version != "0.11.0"]
@@ -140,6 +145,23 @@ def test_the_scope_and_what_was_assumed_are_said(release: Release) -> None:
 def test_two_runs_give_the_same_record(release: Release) -> None:
     first, second = (judged(release("0.33.0"), HELD, 0) for _ in range(2))
     assert first == second
+
+
+# -- the steps are those of the scheduler ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", WITH_MODE)
+def test_steps_of_any_sizes_are_taken_as_the_real_scheduler_takes_them(version: str) -> None:
+    done = subprocess.run(
+        [sys.executable, str(DRIVER), str(released(version).root), "0.22.1", "500"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answer = json.loads(done.stdout)
+    assert answer["differences"] == []
+    assert answer["complete"] > 200
+    assert bool(answer["failed"]) == (version in FAILING)
 
 
 # -- changed copies -----------------------------------------------------------------------------------------------
