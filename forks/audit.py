@@ -13,6 +13,7 @@ from ..proofs.needed import stored
 from ..proofs.paths import Limits as PathLimits
 from ..proofs.registry import THEOREMS
 from ..proofs.settings import BLOCK_SIZES, STATE_BLOCK
+from ..proofs.state_properties import SPECULATIVE, courses
 from ..proofs.theorem import Expectation, Theorem
 from ..proofs.trust import boxes, second
 from ..proofs.trust.scrutiny import SEEDS
@@ -21,6 +22,7 @@ from .implementation import Implementation, Limits
 from .interpretation import ASSUMED
 from .loader import SHIMS
 from .prove import PROPERTIES
+from .state_runs import ASSUMED as OF_FIRST_STEPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +103,16 @@ def _properties() -> Iterator[Entry]:
     yield Entry("implementations", "properties", f"decided: {', '.join(PROPERTIES)}")
     yield Entry("implementations", "boot", f"decided at the block sizes {', '.join(map(str, BLOCK_SIZES))}")
     yield Entry("implementations", "mamba", f"one state stands for sequences of up to {STATE_BLOCK} tokens")
+    yield from (Entry("implementations", "states", f"assumes {text}") for text in OF_FIRST_STEPS)
+    yield Entry("implementations", "states", f"decided with {', '.join(map(str, SPECULATIVE))} drafts per step")
+    yield from (Entry("implementations", "states", text) for text in sorted(_first_steps()))
     yield Entry("implementations", "asked", f"{', '.join(field.name for field in fields(Decisions))}")
     yield from (Entry("implementations", "symbolic execution", f"assumes {text}") for text in ASSUMED)
+
+
+def _first_steps() -> set[str]:
+    looked_at = (course for number in SPECULATIVE for course in courses(number, counts_in_flight=True))
+    return {f"the first {each.steps} steps of a request, over at most {each.blocks} blocks" for each in looked_at}
 
 
 def _loader() -> Iterator[Entry]:

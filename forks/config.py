@@ -133,7 +133,9 @@ def token_block_sizes(deployment: Deployment) -> list[int]:
 
 
 def _set_cache(cache: Any, deployment: Deployment) -> None:
-    set_known(cache, "block_size", math.gcd(*token_block_sizes(deployment)))
+    sizes = token_block_sizes(deployment)
+    # A size alone may be symbolic: it is its own divisor, and C code would ask for its value.
+    set_known(cache, "block_size", sizes[0] if len(sizes) == 1 else math.gcd(*sizes))
     modes = {c.kind.removeprefix("mamba_") for c in deployment.caches() if is_recurrent(c)} - {"none"}
     for mode in modes:
         set_known(cache, "mamba_cache_mode", mode)

@@ -18,10 +18,10 @@ from ..spec.errors import UnsupportedError
 from .boot import boot
 from .config import vllm_config
 from .findings import gate
-from .groups import layer_spec
+from .groups import layer_spec, layer_specs
 from .inspection import call, parameters
 from .loader import Core
-from .requests import make_request
+from .requests import IN_FLIGHT, counted_request, make_request
 from .scheduler import make_scheduler
 
 _SMALL = {"block_size": 16, "window": 32, "chunk": 32}
@@ -57,6 +57,11 @@ class Formulas:
         }
         config = {"vllm_config": self._config(deployment)} if "vllm_config" in parameters(method) else {}
         return call(method, {**lengths, **config})
+
+    def reserves(self, deployment: Deployment) -> Any:
+        """Return the blocks that boot reserves for one request of the only group."""
+        (spec,) = layer_specs(self._core, deployment).values()
+        return self._boot_bound(spec, deployment)
 
     def skipped(self, cache: Attention, computed: Any) -> Any:
         """Return the leading tokens that the fork's manager of a cache gives up.
@@ -98,6 +103,10 @@ class Formulas:
         config = self._core.module("config").VllmConfig
         return "any" if named == "max_in_flight_tokens" and hasattr(config, named) else "1"
 
+    def counts_in_flight(self) -> bool:
+        """Tell whether a request of the fork counts its tokens in flight, so that blocks may wait for them."""
+        return hasattr(self._request(1), IN_FLIGHT)
+
     def assumed(self) -> tuple[str, ...]:
         """List the optional parameters of the fork's own formulas that were left at their defaults."""
         method = cap_method(layer_spec(self._core, _small("sliding_window")))
@@ -130,13 +139,9 @@ class Formulas:
 
     def _request(self, tokens: Any) -> Any:
         """Make the fork's own request, of which only the number of tokens is symbolic."""
-        request = make_request(self._core, Submission("request", 1), 0, None)
         if type(tokens) is int:
             return make_request(self._core, Submission("request", tokens), 0, None)
-        counted = {name: property(lambda _: tokens) for name in ("num_tokens", "num_tokens_with_spec")}
-        request.__class__ = type(type(request).__name__, (type(request),), counted)
-        request.num_prompt_tokens = tokens
-        return request
+        return counted_request(self._core, "request", lambda: tokens)
 
 
 def cap_method(spec: Any) -> Callable[..., Any] | None:

@@ -31,7 +31,8 @@ def layer_specs(core: Core, deployment: Deployment) -> dict[str, Any]:
     and head size stay apart, and their formulas do not.
     """
     caches = list(deployment.caches())
-    page = math.lcm(*token_block_sizes(deployment)) * 64 * 2 ** len(caches)
+    sizes = token_block_sizes(deployment)
+    page = (sizes[0] if len(sizes) == 1 else math.lcm(*sizes)) * 64 * 2 ** len(caches)
     return {f"layer.{i}": _spec(core, cache, page, i) for i, cache in enumerate(caches)}
 
 

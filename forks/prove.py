@@ -9,6 +9,8 @@ from functools import partial
 from ..proofs.decisions import Decisions
 from ..proofs.judgement import Judgement
 from ..proofs.settings import BLOCK_SIZES
+from ..proofs.state_properties import SPECULATIVE
+from ..proofs.symbolic import Property
 from ..spec.errors import UsageError
 from .implementation import Implementation
 from .loader import Core
@@ -17,12 +19,16 @@ from .source import Source
 AT_BLOCK_SIZES = ("boot_covers_gate", "boot_is_tight")
 """What is decided at given block sizes."""
 
+OF_STATES = ("boot_covers_held", "prediction_covers_allocation")
+"""What is decided of recurrent states, at given numbers of drafts."""
+
 PROPERTIES = (
     "cap_covers_held",
     "cap_covers_held_with_lookahead",
     "skipped_tokens_are_out_of_the_window",
     "tokens_out_of_the_window_are_skipped",
     *AT_BLOCK_SIZES,
+    *OF_STATES,
 )
 """What can be asked of an implementation."""
 
@@ -67,36 +73,55 @@ def prove_running(
     for name in _known(properties):
         if on_progress is not None:
             on_progress(f"{implementation.source.origin}: {name}")
-        # One block size at a time, so that no single answer takes long.
-        for block_size in _block_sizes(name, block_sizes):
-            yield from implementation.call(f"{__name__}:judge", {"name": name, "block_size": block_size})
+        # One number at a time, so that no single answer takes long.
+        for number in _numbers(name, block_sizes):
+            yield from implementation.call(f"{__name__}:judge", {"name": name, "number": number})
 
 
-def _block_sizes(name: str, chosen: Sequence[int] | None) -> Sequence[int | None]:
-    """List the block sizes at which a property is decided; None stands for every one."""
+def _numbers(name: str, block_sizes: Sequence[int] | None) -> Sequence[int | None]:
+    """List the block sizes, or the drafts per step, at which a property is decided; None stands for every number."""
+    if name in OF_STATES:
+        return SPECULATIVE
     if name not in AT_BLOCK_SIZES:
         return (None,)
-    return BLOCK_SIZES if chosen is None else chosen
+    return BLOCK_SIZES if block_sizes is None else block_sizes
 
 
-def judge(core: Core, name: str, block_size: int | None) -> list[Judgement]:
+def judge(core: Core, name: str, number: int | None) -> list[Judgement]:
     """Decide one property of a loaded fork in every setting; this runs beside the fork."""
-    from ..proofs.implementation_properties import boot_properties, cache_properties
     from ..proofs.symbolic import examine
     from .interpretation import ASSUMED, interpreted
 
     decisions, of_cap = decisions_of(core)
-    assumed = of_cap if name.startswith("cap_") else ()
-    subjects = cache_properties(decisions) if block_size is None else boot_properties(decisions, block_size)
+    assumed = (*ASSUMED, *_assumed_of(name, of_cap))
     with interpreted(core):
-        found = [examine(subject) for subject in subjects if subject.name == name]
-    return [replace(judgement, assumed=(*ASSUMED, *assumed, *judgement.assumed)) for judgement in found]
+        found = [examine(subject) for subject in _subjects(decisions, name, number) if subject.name == name]
+    return [replace(judgement, assumed=(*assumed, *judgement.assumed)) for judgement in found]
+
+
+def _subjects(decisions: Decisions, name: str, number: int | None) -> Iterator[Property]:
+    from ..proofs.implementation_properties import boot_properties, cache_properties
+    from ..proofs.state_properties import state_properties
+
+    if number is None:
+        return cache_properties(decisions)
+    return state_properties(decisions, number) if name in OF_STATES else boot_properties(decisions, number)
+
+
+def _assumed_of(name: str, of_cap: tuple[str, ...]) -> tuple[str, ...]:
+    from .state_runs import ASSUMED
+
+    if name in OF_STATES:
+        return ASSUMED
+    return of_cap if name.startswith("cap_") else ()
 
 
 def decisions_of(core: Core) -> tuple[Decisions, tuple[str, ...]]:
     """Gather what the properties ask of a fork, and what was assumed about its cap."""
     from .formulas import Formulas
     from .replays import replay_admission, replay_held
+    from .state_replays import replay_steps
+    from .state_runs import state_run
 
     formulas = Formulas(core)
     decisions = Decisions(
@@ -104,9 +129,13 @@ def decisions_of(core: Core) -> tuple[Decisions, tuple[str, ...]]:
         formulas.skipped,
         formulas.boots,
         formulas.admits,
+        formulas.reserves,
+        partial(state_run, core),
         partial(replay_held, core, formulas),
         partial(replay_admission, core),
+        partial(replay_steps, core, formulas),
         formulas.budget_counts(),
+        formulas.counts_in_flight(),
     )
     return decisions, formulas.assumed()
 

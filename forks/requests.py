@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..oracle.engine import Submission
 from .inspection import call
 from .loader import Core
+
+IN_FLIGHT = "num_in_flight_tokens"
+"""Where a request counts its tokens that are computed and not settled, in releases that do."""
 
 
 def make_request(core: Core, submission: Submission, arrival: int, hasher: Any) -> Any:
@@ -24,3 +28,12 @@ def make_request(core: Core, submission: Submission, arrival: int, hasher: Any) 
         "block_hasher": hasher,
     }
     return call(core.module("v1.request").Request, offered)
+
+
+def counted_request(core: Core, name: str, tokens: Callable[[], Any]) -> Any:
+    """Make the fork's own request of which only numbers are known: the length of its sequence is asked for."""
+    request = make_request(core, Submission(name, 1), 0, None)
+    counted = {each: property(lambda _: tokens()) for each in ("num_tokens", "num_tokens_with_spec")}
+    request.__class__ = type(type(request).__name__, (type(request),), counted)
+    request.num_prompt_tokens = tokens()
+    return request

@@ -20,6 +20,55 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class History:
+    """Name the first steps of one request; every number may be symbolic.
+
+    Args:
+        prompt: Its prompt tokens.
+        offered: The tokens that the budget leaves for it, step by step.
+        accepted: Of the drafts that each step verifies, so many are accepted, or all if they are fewer.
+    """
+
+    prompt: Any
+    offered: tuple[Any, ...]
+    accepted: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StateStep:
+    """Tell what one step of a request did in a group that keeps states.
+
+    Args:
+        scheduled: Its tokens.
+        predicted: The blocks that it was said to need.
+        taken: The blocks that it took.
+        held: The blocks that the request holds after it.
+    """
+
+    scheduled: Any
+    predicted: Any
+    taken: Any
+    held: Any
+
+
+@dataclass(frozen=True, slots=True)
+class StateRun:
+    """Tell what the steps of a history did.
+
+    Args:
+        steps: The steps that were taken: the first ones of the history.
+        computed: The tokens computed after them.
+        rejected: The drafts that were rejected between them.
+        failure: What the next step raised; empty where it raised nothing.
+    """
+
+    steps: tuple[StateStep, ...]
+    computed: Any
+    rejected: Any
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Replay:
     """Tell what happened when a counterexample was run on the real objects.
 
@@ -41,18 +90,26 @@ class Decisions:
         skipped: The leading tokens of a request that a cache gives up after so many computed ones.
         boots: Whether the engine starts with `deployment.blocks` blocks.
         admits: Whether a request of so many tokens is admitted into an otherwise empty pool.
+        reserves: The blocks that boot reserves for one request of the only group of a deployment.
+        steps: Takes the steps of a history in the only group of a deployment.
         replay_held: Runs a request up to a step on the real manager, and compares what it holds with its cap.
         replay_admission: Boots the real engine, and waits for a request of so many tokens to be admitted.
+        replay_steps: Takes the steps of a history on the real manager, and on the real scheduler.
         batches_in_flight: What the cap's budget counts: the tokens of `1` batch, or of `any` number in flight.
+        counts_in_flight: Whether a request counts its tokens that are computed and not settled.
     """
 
     cap: Callable[[Deployment], Any]
     skipped: Callable[[Attention, Any], Any]
     boots: Callable[[Deployment], bool]
     admits: Callable[[Deployment, Any], bool]
+    reserves: Callable[[Deployment], Any]
+    steps: Callable[[Deployment, History], StateRun]
     replay_held: Callable[[Deployment, Step], Replay]
     replay_admission: Callable[[Deployment, int], Replay]
+    replay_steps: Callable[[Deployment, History], Replay]
     batches_in_flight: str = "1"
+    counts_in_flight: bool = False
 
 
 Replayer = Callable[[Mapping[str, int]], Replay]

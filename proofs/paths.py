@@ -42,11 +42,14 @@ class Limits:
         paths: The most paths that are executed.
         decisions: The most branches on one path.
         budget: The most that one question to the solver may take.
+        values: Up to which magnitude a number that the code needs the value of, or a quotient by a symbol, is
+            followed: one path per value. None follows no value.
     """
 
     paths: int = 2000
     decisions: int = 500
     budget: Budget = field(default_factory=Budget)
+    values: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,8 @@ class Pruning:
         self._solver.set("timeout", limits.budget.timeout_ms)
         self._texts = {f"assume!{index}": text for index, (text, _) in enumerate(question.tracked)}
         self._names = [z3.Bool(name, self._context) for name in self._texts]
+        self._example: z3.ModelRef | None = None
+        self._brought: dict[int, tuple[z3.BoolRef, z3.BoolRef]] = {}
         self.keep(*naturals(question.variables))
         for name, (_, holds) in zip(self._names, question.tracked, strict=True):
             self._solver.add(z3.Implies(name, holds.translate(self._context)))
@@ -105,17 +110,40 @@ class Pruning:
         """Forget the conditions of the path before."""
         self._solver.pop()
         self._solver.push()
+        self._example = None
 
     def keep(self, *conditions: z3.BoolRef) -> None:
         """Hold conditions true for the rest of the path."""
-        self._solver.add(*(condition.translate(self._context) for condition in conditions))
+        held = [self._translated(condition) for condition in conditions]
+        self._solver.add(*held)
+        if not all(map(self._exemplified, held)):
+            self._example = None
 
     def excludes(self, condition: z3.BoolRef) -> bool:
         """Tell whether a condition is known to be impossible on this path."""
-        if self._solver.check(*self._names, condition.translate(self._context)) != z3.unsat:
+        asked = self._translated(condition)
+        if self._exemplified(asked):
             return False
-        self._ledger.core |= {self._texts[str(name)] for name in self._solver.unsat_core() if str(name) in self._texts}
+        answer = self._solver.check(*self._names, asked)
+        if answer == z3.sat:
+            self._example = self._solver.model()
+        if answer != z3.unsat:
+            return False
+        # The condition itself may be in the core: by its operator it is told from a name, and never printed.
+        needed = {literal.decl().name() for literal in self._solver.unsat_core()}
+        self._ledger.core |= {self._texts[name] for name in needed & self._texts.keys()}
         return True
+
+    def _translated(self, condition: z3.BoolRef) -> z3.BoolRef:
+        """Bring a condition into the context of its own; paths share most of theirs."""
+        key = condition.get_id()
+        if key not in self._brought:
+            self._brought[key] = (condition, condition.translate(self._context))
+        return self._brought[key][1]
+
+    def _exemplified(self, condition: z3.BoolRef) -> bool:
+        """Tell whether the numbers found last, which meet everything on this path, meet a condition too."""
+        return self._example is not None and z3.is_true(self._example.eval(condition, model_completion=True))
 
     def spent(self) -> int:
         """Return what all questions have cost, in the solver's resource counts."""
@@ -134,6 +162,7 @@ class Run:
         self._limits = limits
         self._ledger = ledger
         self._known: dict[int, tuple[z3.BoolRef, bool]] = {}
+        self._quotients: dict[tuple[int, int], tuple[z3.ArithRef, z3.ArithRef, z3.ArithRef]] = {}
         self._unknowns = 0
         self.taken: list[tuple[z3.BoolRef, bool]] = []
         self.open: list[int] = []
@@ -150,17 +179,57 @@ class Run:
 
     def decide(self, condition: z3.BoolRef) -> bool:
         """Take one side of a branch, the same one for the same condition throughout."""
-        simple = z3.simplify(condition)
+        if condition.get_id() not in self._known:
+            # The term is kept beside its number, which the solver would give to another one otherwise.
+            self._known[condition.get_id()] = (condition, self._side(z3.simplify(condition)))
+        return self._known[condition.get_id()][1]
+
+    def _side(self, simple: z3.BoolRef) -> bool:
         if z3.is_true(simple) or z3.is_false(simple):
             return bool(z3.is_true(simple))
         if simple.get_id() not in self._known:
-            # The term is kept beside its number, which the solver would give to another one otherwise.
             self._known[simple.get_id()] = (simple, self._branch(simple))
         return self._known[simple.get_id()][1]
 
     def refuse(self, use: str) -> NoReturn:
         """Leave: the code needs a value."""
         self._leave(ConcretisationNeeded(f"{use} is needed at {caller()}"))
+
+    def value(self, term: z3.ArithRef, use: str) -> int:
+        """Tell the value of a number on this path, which forks for each that is possible."""
+        simple = z3.simplify(term)
+        if z3.is_int_value(simple):
+            return int(simple.as_long())
+        if self._limits.values is None:
+            self.refuse(use)
+        return self._found(lambda value: term <= value, lambda value: term >= value, use)
+
+    def quotient(self, dividend: z3.ArithRef, divisor: z3.ArithRef) -> z3.ArithRef:
+        """Divide by a number above zero; where values are followed, a symbolic divisor leaves one on each path.
+
+        Each value is then told from the others by comparisons with a multiple, which are linear: no product and no
+        quotient of symbols is left for the solver.
+        """
+        if self._limits.values is None or z3.is_int_value(divisor):
+            return dividend / divisor
+        key = dividend.get_id(), divisor.get_id()
+        if key not in self._quotients:
+            below = lambda value: dividend < (value + 1) * divisor  # noqa: E731 - named for the line below
+            above = lambda value: dividend >= value * divisor  # noqa: E731
+            found = z3.IntVal(self._found(below, above, "a quotient"))
+            self._quotients[key] = (dividend, divisor, found)
+        return self._quotients[key][2]
+
+    def _found(self, at_most: Callable[[int], z3.BoolRef], at_least: Callable[[int], z3.BoolRef], use: str) -> int:
+        """Try values outwards from zero, to either side up to the limit."""
+        values = self._limits.values or 0
+        if self.decide(at_least(0)):
+            found = next((value for value in range(values + 1) if self.decide(at_most(value))), None)
+        else:
+            found = next((-value for value in range(1, values + 1) if self.decide(at_least(-value))), None)
+        if found is None:
+            self.refuse(f"{use} beyond {values}")
+        return found
 
     def note(self, assumption: str) -> None:
         """Record something that was taken for granted."""

@@ -25,6 +25,14 @@ class Decider(Protocol):
         """Leave the execution: it needs a value where there is only a name."""
         ...
 
+    def value(self, term: z3.ArithRef, use: str) -> int:
+        """Tell the value that a number has on this path; leave the execution where it has none."""
+        ...
+
+    def quotient(self, dividend: z3.ArithRef, divisor: z3.ArithRef) -> z3.ArithRef:
+        """Divide by a number above zero, rounding down."""
+        ...
+
     def unknown(self, what: str) -> SymbolicInt:
         """Name a number that the code computes and that is not followed: it may be any."""
         ...
@@ -144,10 +152,10 @@ class SymbolicInt:
     __rmul__ = __mul__
 
     def __floordiv__(self, other: object) -> Any:
-        return self._with(other, lambda a, b: floor_divide(self.run, a, b))
+        return _plain(self._with(other, lambda a, b: floor_divide(self.run, a, b)))
 
     def __rfloordiv__(self, other: object) -> Any:
-        return self._with(other, lambda a, b: floor_divide(self.run, b, a))
+        return _plain(self._with(other, lambda a, b: floor_divide(self.run, b, a)))
 
     def __mod__(self, other: object) -> Any:
         return self._with(other, lambda a, b: a - b * floor_divide(self.run, a, b))
@@ -215,10 +223,14 @@ class SymbolicInt:
 
     # -- refused -------------------------------------------------------------------------------------------------
 
-    def _refuse(self) -> NoReturn:
-        self.run.refuse("a number (a loop, an index, a conversion)")
+    def _value(self) -> int:
+        return self.run.value(self.term, "a number (a loop, an index, a conversion)")
 
-    __index__ = __int__ = __float__ = __complex__ = _refuse
+    def _refuse(self) -> NoReturn:
+        self.run.refuse("a number (a conversion)")
+
+    __index__ = __int__ = _value
+    __float__ = __complex__ = _refuse
 
     def __repr__(self) -> str:
         return f"<{self.term}>" if z3.is_const(self.term) else "<expression>"
@@ -234,6 +246,12 @@ def as_term(value: object) -> z3.ArithRef | None:
     if type(value) is SymbolicBool:
         return value._number().term
     return z3.IntVal(int(value)) if isinstance(value, int) else None
+
+
+def _plain(number: Any) -> Any:
+    """Turn a term that is a number into that number; everything else stays as it is."""
+    known = type(number) is SymbolicInt and z3.is_int_value(number.term)
+    return number.term.as_long() if known else number
 
 
 def lifted(function: Callable[..., Any], *operands: Any) -> Any:
@@ -260,9 +278,9 @@ def floor_divide(run: Decider, dividend: z3.ArithRef, divisor: z3.ArithRef) -> z
     if run.decide(divisor == 0):
         raise ZeroDivisionError("integer division or modulo by zero")
     if run.decide(divisor > 0):
-        return dividend / divisor
+        return run.quotient(dividend, divisor)
     # `-(a // -b)` is how engines round up: undo the double negation, which the solver does not see through.
-    return z3.simplify(-dividend) / z3.simplify(-divisor)
+    return run.quotient(z3.simplify(-dividend), z3.simplify(-divisor))
 
 
 class _IntegerKind(type):

@@ -22,6 +22,7 @@ SCHEDULED = Variable("scheduled", "tokens", "the tokens of the step")
 LOOKAHEAD = Variable("lookahead", "tokens", "the slots of the step beyond its tokens")
 TOKENS = Variable("tokens", "tokens", "the tokens of the request")
 TOKEN = Variable("token", "position", "the position of one token")
+PROMPT = Variable("prompt", "tokens", "the prompt of the request")
 BLOCKS = Variable("blocks", "blocks", "the pool, null block included")
 
 
@@ -38,6 +39,11 @@ def _nothing(_: Any, __: Point) -> Iterable[Assumption]:
 
 def _whole_sequence(_: Any, at: Point) -> Iterator[Assumption]:
     yield Assumption("max_model_len: one state stands for the whole sequence", at.max_model_len <= STATE_BLOCK)
+
+
+def _state_for_all(block_size: Any, at: Point) -> Iterator[Assumption]:
+    """Assume what vLLM's configuration of a recurrent model sets in the cache mode `none`."""
+    yield Assumption("block_size: one state stands for the whole sequence", at.max_model_len <= block_size)
 
 
 def _whole_blocks(block_size: Any, at: Point) -> Iterator[Assumption]:
@@ -100,3 +106,20 @@ FULL_SEVERAL = Shape(
 FULL_CHUNKED = Shape(("full", "chunked local"), (CHUNK,), lambda b, at: (FullAttention(b), ChunkedLocal(b, at.chunk)))
 FULL_MAMBA = Shape(("full", "mamba"), (), lambda b, _: (FullAttention(b), MambaNone(STATE_BLOCK)), _whole_sequence)
 FULL_MAMBA_ALIGN = Shape(("full", "mamba, aligned"), (), lambda b, _: (FullAttention(b), MambaAlign(b)), _whole_blocks)
+
+
+def states(speculative: int) -> Shape:
+    """Name a lone group that keeps one state for the whole sequence, and one per draft."""
+    return Shape(("mamba",), (), lambda b, _: (MambaNone(b, speculative),), _state_for_all)
+
+
+def aligned_states(speculative: int) -> Shape:
+    """Name a lone group that keeps states at block boundaries, and one per draft."""
+
+    def engine(block_size: Any, at: Point) -> Iterator[Assumption]:
+        yield from _whole_blocks(block_size, at)
+        if speculative:
+            text = "block_size: blocks are larger than twice the drafts"
+            yield Assumption(text, block_size > 2 * speculative)
+
+    return Shape(("mamba, aligned",), (), lambda b, _: (MambaAlign(b, speculative),), engine)

@@ -7,7 +7,7 @@ error or to something that cannot be interpreted, and the case that matters is w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import z3
@@ -56,6 +56,7 @@ class Property:
         concrete: The fields of the setting that have one value.
         batches_in_flight: As in the scope.
         replay: Runs a counterexample on the real objects.
+        values: Up to which magnitude the code's loops and quotients are followed, one path per value; None: not at all.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Property:
     concrete: tuple[tuple[str, int], ...] = ()
     batches_in_flight: str = "1"
     replay: Replayer | None = None
+    values: int | None = None
 
     @property
     def scope(self) -> Scope:
@@ -76,7 +78,10 @@ class Property:
 
 def examine(subject: Property, limits: Limits | None = None) -> Judgement:
     """Execute the implementation on every path and decide the property."""
-    return _Examination(subject, limits or Limits()).judgement()
+    bounds = limits or Limits()
+    return _Examination(
+        subject, bounds if subject.values is None else replace(bounds, values=subject.values)
+    ).judgement()
 
 
 class _Examination:

@@ -79,7 +79,8 @@ def _judged(specs: Sequence[str], block_sizes: Sequence[int], jobs: int, cache: 
         sources = list(pool.map(lambda spec: resolve(spec, on_progress=tell), specs))
         judged = tuple(pool.map(judge, sources))
     sizes = ", ".join(map(str, block_sizes))
-    title = f"{counted(len(judged), 'implementation')}; boot decided at block size {sizes}, everything else at any"
+    decided = f"boot decided at block size {sizes}, states over the first steps of a request, everything else at any"
+    title = f"{counted(len(judged), 'implementation')}; {decided}"
     return MatrixReport(title, judged, _replay(specs, block_sizes))
 
 

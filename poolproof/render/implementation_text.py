@@ -8,6 +8,7 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
+from ..oracle.counting import counted
 from ..oracle.verdict import Refuted
 from ..proofs.judgement import Judgement
 from .implementation_records import ImplementationReport
@@ -41,7 +42,9 @@ def _key(judgement: Judgement) -> tuple[str, ...]:
 
 def _summary(report: ImplementationReport) -> str:
     verdicts = [each.verdict for each in report.judgements]
-    told = f"{tally(verdicts)} (each of a property in one setting)"
+    most = max((len(each.scope.groups) for each in report.judgements), default=0)
+    scope = f"each of a property in one setting, for the group lists below, of at most {counted(most, 'group')}"
+    told = f"{tally(verdicts)} ({scope})"
     return f"{headline_word(gravest(verdicts))}  {escape(report.implementation)}: {told}"
 
 

@@ -130,6 +130,7 @@ def test_releases_side_by_side(
     assert {name for name, kind in found["0.33.0"].items() if kind == "refuted"} == {
         "cap_covers_held, chunked local",
         "cap_covers_held_with_lookahead, sliding window",
+        "boot_covers_held, mamba, aligned; 2 batches in flight",
     }
     assert found["0.19.1"]["boot_covers_gate, full"] == "refuted"
     served = {name.split(",")[0]: kind for name, kind in found["0.19.1"].items() if "serves" in name}

@@ -19,6 +19,9 @@ def test_a_release_that_forgets_the_null_block_is_refuted_by_a_run(command: Comm
     result = command("prove", "cap_covers_held", "boot_covers_gate", "--block-size", "16", "--impl", release)
     assert result.code == 1
     assert result.headline.startswith(f"REFUTED  {release}: ")
+    assert result.headline.endswith(
+        "(each of a property in one setting, for the group lists below, of at most 4 groups)"
+    )
     assert "window = 1, max_num_batched_tokens = 1, max_model_len = 17, tokens = 17, blocks = 4" in result.out
     assert "a request of 17 tokens waits for ever" in result.out
     assert "assumed     the result of a true division is printed" in result.out
@@ -41,6 +44,18 @@ def test_the_record_says_scope_and_paths_and_is_the_same_bytes_twice(command: Co
         assert judgement["paths"] >= judgement["accepting"] >= 1
         assert "block_size" in judgement["scope"]["symbolic"]
     assert len(found["sha256"]) == 64
+
+
+def test_states_are_decided_over_first_steps_whose_bounds_are_said(command: Command, fetched: Fetched) -> None:
+    release = fetched("vllm==0.33.0")
+    result = command("prove", "boot_covers_held", "--impl", release)
+    assert result.code == 1
+    assert result.headline.endswith("of at most 1 group)")
+    assert "speculative 0; steps 3; table_blocks 4; prefix_caching 0, 2 batches in flight" in result.out
+    assert (
+        "real Scheduler, offering 1, 1, 1 tokens: steps of 1, 1, 1 tokens, 1, 2, 3 blocks held, boot re" in result.out
+    )
+    assert "assumed     states: a request takes part in every batch" in result.out
 
 
 def test_what_a_release_has_not_is_unsupported_and_no_pass(command: Command, fetched: Fetched) -> None:

@@ -6,6 +6,7 @@ import copy
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -195,6 +196,107 @@ def test_int_leaves_a_symbol_as_it_is_and_stays_int_otherwise() -> None:
 def test_equal_keys_are_found_by_asking() -> None:
     (same, different) = sorted(paths(lambda x, y: len({x, y})), key=lambda path: path.value)
     assert (same.value, different.value) == (1, 2)
+
+
+# -- values that are followed, up to a bound ----------------------------------------------------------------------
+
+
+def within(x: int, y: int) -> tuple[z3.BoolRef, ...]:
+    return z3.Int("x") <= x, z3.Int("y") <= y, z3.Int("y") >= 1
+
+
+def points(x: int, y: int) -> list[tuple[int, int]]:
+    return [(a, b) for a in range(x + 1) for b in range(1, y + 1)]
+
+
+FOLLOWED: dict[str, Callable[[Any, Any], Any]] = {
+    "range": lambda x, _: sum(range(x)),
+    "index": lambda x, _: "abcdefg"[x],
+    "index from the end": lambda x, y: "abcdefghij"[x - 6 - y],
+    "slice": lambda x, y: (1, 2, 3, 4)[:x][y:],
+    "repeat": lambda x, y: "ab" * (x - y),
+    "int": lambda x, _: {3: "three"}.get(int(x)),
+    "gcd": math.gcd,
+    "quotient": lambda x, y: [1, 2] * (x // y),
+    "rounded up": lambda x, y: list(range(-(x // -y))),
+    "quotient of a number": lambda _, y: (13 // y, -13 // y),
+    "remainder": lambda x, y: (x - 3) % y,
+}
+
+
+@pytest.mark.parametrize("use", FOLLOWED)
+def test_a_value_is_followed_on_a_path_of_its_own(use: str) -> None:
+    found = paths(FOLLOWED[use], *within(6, 3), limits=Limits(values=13))
+    for x, y in points(6, 3):
+        (here,) = (path for path in found if _holds_at(path, x, y))
+        assert here.error is None
+        assert _number(here.value, x, y) == FOLLOWED[use](x, y)
+
+
+def _number(value: Any, x: int, y: int) -> Any:
+    if type(value) is not SymbolicInt:
+        return value
+    return z3.simplify(z3.substitute(value.term, (z3.Int("x"), z3.IntVal(x)), (z3.Int("y"), z3.IntVal(y)))).as_long()
+
+
+@settings(max_examples=60, deadline=None)
+@given(expressions, st.integers(0, 9), st.integers(0, 9))
+def test_following_quotients_changes_no_result(expression: Any, x: int, y: int) -> None:
+    pinned = (z3.Int("x") == x, z3.Int("y") == y)
+    program = lambda a, b: value_of(expression, {"x": a, "y": b})  # noqa: E731
+    (path,) = paths(program, *pinned, limits=Limits(values=90))
+    if isinstance(path.error, ConcretisationNeeded):
+        assert "a quotient beyond 90" in path.where
+        return
+    try:
+        expected = value_of(expression, {"x": x, "y": y})
+    except ZeroDivisionError:
+        assert isinstance(path.error, ZeroDivisionError)
+        return
+    assert path.error is None
+    assert _number(path.value, x, y) == expected
+
+
+def test_a_followed_quotient_leaves_no_division_to_the_solver() -> None:
+    found = paths(lambda x, y: x // y + -(x // -y), *within(9, 3), limits=Limits(values=9))
+    assert all(type(path.value) is int for path in found)
+    assert not any(z3.is_idiv(part) for path in found for term in path.condition for part in _parts(term))
+
+
+def _parts(term: Any) -> Iterator[Any]:
+    yield term
+    for child in term.children():
+        yield from _parts(child)
+
+
+def test_a_value_beyond_the_bound_leaves_the_path() -> None:
+    found = paths(lambda x, _: list(range(x)), *within(6, 1), limits=Limits(values=3))
+    assert [len(path.value) for path in found if path.error is None] == [0, 1, 2, 3]
+    (lost,) = (path for path in found if path.error is not None)
+    assert isinstance(lost.error, ConcretisationNeeded)
+    assert "beyond 3 is needed at test_symbolic.py:" in lost.where
+
+
+def test_a_quotient_beyond_the_bound_leaves_the_path() -> None:
+    for program in (lambda x, y: x // y, lambda x, y: -x // y):
+        found = paths(program, *within(6, 3), limits=Limits(values=3))
+        assert sum(isinstance(path.error, ConcretisationNeeded) for path in found) == 1
+
+
+def test_a_bound_that_is_too_low_is_inconclusive_and_never_a_cut() -> None:
+    program = lambda at: Claim(sum(range(at.x)) <= 3, at.x >= 1)  # noqa: E731
+    small = lambda at: [Assumption("x <= 3", at.x <= 3)]  # noqa: E731
+    subject = Property("claim", "A claim.", (X,), small, program, values=3)
+    assert isinstance(examine(subject).verdict, Proved)
+    too_low = examine(replace(subject, values=2))
+    assert isinstance(too_low.verdict, Inconclusive)
+    assert "beyond 2" in too_low.verdict.reason
+    assert "for example with x = 3" in too_low.verdict.reason
+
+
+def test_a_number_that_is_known_needs_no_bound() -> None:
+    (path,) = paths(lambda x, _: [1, 2, 3][x - x + 1])
+    assert path.value == 2
 
 
 # -- every way through the code -----------------------------------------------------------------------------------
