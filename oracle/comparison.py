@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from ..spec.deployment import Deployment
 from ..spec.design import Design
 from ..spec.errors import UnsupportedError
+from ..spec.states import MambaNone
 from .drawing import random_deployment
 from .engine import NULL_BLOCK, Engine, Snapshot, StepRecord, Submission
 from .invariants import STATE_CHECKS, Check, Setting, Turn, blocks_add_up, first_fault, promised
@@ -49,6 +50,7 @@ class Pair:
         self.implementation = implementation
         self.priority = priority
         self.setting = Setting(oracle.deployment, design)
+        self.recurrent = any(isinstance(cache, MambaNone) for cache in self.setting.caches)
         self.checks: dict[str, Check] = promised(design, oracle.deployment)
         self.shown: set[str] = set()
         self.ended = False
@@ -81,6 +83,8 @@ class Pair:
         if theirs.record is not None:
             self._check(theirs.record, theirs.after)
         self.shown |= _kinds(action, theirs.record, self._state, theirs.after)
+        if self.recurrent and theirs.record is not None and theirs.record.scheduled:
+            self.shown.add("recurrent states")
         self._state = theirs.after
 
     @staticmethod
