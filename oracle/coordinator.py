@@ -17,17 +17,19 @@ class Coordinator:
     Source: vLLM `KVCacheCoordinator`, prefix caching off.
     """
 
-    __slots__ = ("groups", "pool")
+    __slots__ = ("aligned", "groups", "pool")
 
     def __init__(self, deployment: Deployment, design: Design, pool: BlockPool) -> None:
         self.pool = pool
         self.groups = [_group(cache, deployment, design, pool) for cache in deployment.caches()]
+        self.aligned = [group for group in self.groups if isinstance(group, AlignedStates)]
 
     def copy(self) -> Coordinator:
         """Copy the pool and every group's tables."""
         twin = Coordinator.__new__(Coordinator)
         twin.pool = pool = self.pool.copy()
         twin.groups = [group.copy(pool) for group in self.groups]
+        twin.aligned = self.aligned and [group for group in twin.groups if isinstance(group, AlignedStates)]
         return twin
 
     def predicted_whole(self, name: str, tokens: int) -> int:
@@ -54,7 +56,7 @@ class Coordinator:
 
     def memory(self) -> tuple[object, ...]:
         """Show what decides the future beside the tables; nothing where no group keeps aligned states."""
-        return tuple([group.memory() for group in self.groups if isinstance(group, AlignedStates)])
+        return tuple([group.memory() for group in self.aligned])
 
     def tables(self, name: str) -> tuple[tuple[int, ...], ...]:
         """Return a request's block table of every group, or nothing where it has no table yet."""

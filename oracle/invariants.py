@@ -33,6 +33,10 @@ class Setting:
         self.design = design
         self.caches = tuple(deployment.caches())
         self.bounds = tuple(group_requirement(cache, deployment, design) for cache in self.caches)
+        # Of aligned states, the running one and those behind it are read, wherever they lie.
+        self.last_states = tuple(
+            1 + int(cache.speculative) if isinstance(cache, MambaAlign) else 0 for cache in self.caches
+        )
         self.tokens_per_block = tuple(rank_block_size(cache, deployment) for cache in self.caches)
 
 
@@ -121,19 +125,13 @@ def window_intact(turn: Turn) -> Fault:
         computed = view.computed if view.status is Status.RUNNING else 0
         processed = max(0, computed - view.in_flight)
         for index, (cache, table) in enumerate(zip(turn.setting.caches, tables, strict=True)):
-            first = _first_read(cache, processed, len(table))
+            states = turn.setting.last_states[index]
+            first = max(0, len(table) - states) if states else recycled(cache, processed)
             if NULL_BLOCK in table[first:]:
                 return f"{name!r} may read a null block of group {index} from entry {first} on: {table}"
             if len(table) * turn.setting.tokens_per_block[index] < computed + turn.record.scheduled[name]:
                 return f"{name!r} has {len(table)} entries in group {index} for tokens beyond them"
     return None
-
-
-def _first_read(cache: Attention, processed: int, entries: int) -> int:
-    """Find the first entry of a table that a step may read: of aligned states, the running one and those behind it."""
-    if isinstance(cache, MambaAlign):
-        return max(0, entries - 1 - int(cache.speculative))
-    return int(recycled(cache, processed))
 
 
 def failure_has_no_effect(turn: Turn) -> Fault:

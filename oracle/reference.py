@@ -126,7 +126,7 @@ class Oracle:
             tuple([request.name for request in scheduler.running]),
             tuple(tables),
             tuple([tuple(group.tables) for group in coordinator.groups]),
-            coordinator.memory(),
+            coordinator.memory() if coordinator.aligned else (),
             free,
             tuple([coordinator.pool.references[block] for block in names]),
             tuple([batch.key() for batch in self.batches]),

@@ -165,8 +165,13 @@ class Scheduler:
         count = request.tokens - request.computed
         if count > budget and not self.deployment.chunked_prefill:
             return self.design.overtaking
-        aligned = self._aligned(request, min(count, budget))
-        return self.design.short_chunk_yields and aligned > 0 and self._clear(request, aligned) == 0
+        return self.design.short_chunk_yields and self._is_short(request, min(count, budget))
+
+    def _is_short(self, request: Request, count: int) -> bool:
+        """Say whether a chunk ends too close before the last known token, for no other reason that it waits."""
+        if self.chunking is not None:
+            count = self.chunking.scheduled(request.computed, count, request.prompt, request.tokens)
+        return count > 0 and self._clear(request, count) == 0
 
     def _waiting_count(self, request: Request, budget: int, beside_decoding: bool) -> int:
         """Count the tokens that a waiting request would get, none where it and all behind it wait."""
@@ -203,13 +208,9 @@ class Scheduler:
 
     def _chunk(self, request: Request, count: int) -> int:
         """Shorten a chunk to where it may end: at a boundary of states, then clear of the last known token."""
-        return self._clear(request, self._aligned(request, count))
-
-    def _aligned(self, request: Request, count: int) -> int:
-        """Shorten a chunk to a boundary of states, where some are kept at boundaries."""
-        if self.chunking is None:
-            return count
-        return self.chunking.scheduled(request.computed, count, request.prompt, request.tokens)
+        if self.chunking is not None:
+            count = self.chunking.scheduled(request.computed, count, request.prompt, request.tokens)
+        return self._clear(request, count)
 
     def _clear(self, request: Request, count: int) -> int:
         """Shorten a chunk that would end too close before the last known token."""
