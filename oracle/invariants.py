@@ -112,7 +112,8 @@ def prediction_covers_allocation(turn: Turn) -> Fault:
     if turn.record.error is not None:
         return f"the engine raised: {turn.record.error}"
     for allocation in turn.record.allocations:
-        if allocation.predicted is not None and sum(allocation.taken) > allocation.predicted:
+        # A step that takes nothing cannot fail, even where it was predicted to be a credit.
+        if allocation.predicted is not None and sum(allocation.taken) > max(0, allocation.predicted):
             taken = sum(allocation.taken)
             return f"{allocation.name!r} took {taken} blocks where {allocation.predicted} were predicted"
     return None
