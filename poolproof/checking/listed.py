@@ -70,7 +70,7 @@ def listed(deployment: Deployment, design: Design, blocks: int) -> Listed:
     """
     longest = longest_prompt(deployment)
     _refuse_what_takes_too_long(deployment, longest)
-    pool = replace(deployment, blocks=blocks)
+    pool = replace(deployment, blocks=min(blocks, _ample(deployment, design)))
     fates = [_OUTCOMES[run_alone(pool, design, prompt).fate] for prompt in range(1, longest + 1)]
     refused = never_admitted(deployment, design, blocks)
     unserved = tuple(_unserved(fates))
@@ -85,8 +85,15 @@ def run_alone(deployment: Deployment, design: Design, prompt: int) -> LoneOutcom
 
 def peaks(deployment: Deployment, design: Design, prompts: Sequence[int]) -> list[int]:
     """Count, for each of some prompts, the most blocks that it holds alone where there are enough."""
-    roomy = replace(deployment, blocks=2 * known(boot_requirement(deployment, design)))
+    roomy = replace(deployment, blocks=_ample(deployment, design))
     return [sum(run_alone(roomy, design, prompt).peak) for prompt in prompts]
+
+
+def _ample(deployment: Deployment, design: Design) -> int:
+    """Count blocks beyond which a lone request does not meet the end of the pool: one per token in every group."""
+    groups = sum(known(group.count) for group in deployment.groups)
+    longest = known(deployment.max_model_len) + known(deployment.lookahead)
+    return known(boot_requirement(deployment, design)) + groups * longest + 1
 
 
 def _refuse_what_takes_too_long(deployment: Deployment, longest: int) -> None:

@@ -87,6 +87,14 @@ def test_prompts_are_refused_in_ranges_where_a_longer_one_ends_at_a_boundary() -
     assert {40, 41, 43, 44} <= set(found.boundary())
 
 
+def test_a_block_that_is_wider_than_a_step_is_told_from_a_pool_that_is_too_small(command: Command) -> None:
+    wide = "--group full:16 --group mamba_align:16 --max-model-len 40 --max-num-batched-tokens 8"
+    found = report(command, f"check {wide} --design vllm-0.25")
+    assert (found["exit"], found["headline"]) == (1, "prompts of 16 to 39 tokens: never admitted")
+    assert found["why"].endswith("a step of 8 tokens has room for none")
+    assert report(command, f"check {wide} --design vllm-0.33")["exit"] == 0
+
+
 @pytest.mark.parametrize(
     ("groups", "told"),
     [
