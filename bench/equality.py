@@ -22,7 +22,7 @@ from poolproof.forks.parting import Compared
 from poolproof.forks.releases import DESIGN_OF, RELEASES
 from poolproof.spec import named
 
-SHOWN = ("preemption", "recycling", "gate refusal", "draft rejection", "abort", "resume")
+SHOWN = ("preemption", "recycling", "gate refusal", "draft rejection", "abort", "resume", "recurrent states")
 """What each release must have shown."""
 
 ROUND = 100

@@ -45,9 +45,10 @@ NOT_MODELLED = (
     ("theorems", "the contents of blocks, and the numbers that a kernel computes from them"),
     ("theorems", "requests of more than one priority, and the order in which requests are served"),
     ("oracle", "prefix caching, KV connectors and offloading, encoder inputs, and structured output"),
-    ("oracle", "recurrent states: they are proved about, and not driven"),
+    ("oracle", "a recurrent state that is kept inside a chunk, and recurrent states under context parallelism"),
     ("oracle", "time: a step takes none, and a batch settles in the order in which it was scheduled"),
     ("check", "several requests at once: each prompt is judged alone in the pool, with one output token"),
+    ("check", "aligned recurrent states: whether boot counts all that a request may hold; its prompts are run instead"),
     ("implementations", "the model, its kernels and its device; memory that is not the block pool's"),
     ("implementations", "C extensions and generated code; what is not Python is a stand-in that is loud on use"),
 )

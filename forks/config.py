@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from ..spec.attention import Attention
 from ..spec.deployment import Deployment
@@ -136,12 +136,32 @@ def _set_cache(cache: Any, deployment: Deployment) -> None:
     sizes = token_block_sizes(deployment)
     # A size alone may be symbolic: it is its own divisor, and C code would ask for its value.
     set_known(cache, "block_size", sizes[0] if len(sizes) == 1 else math.gcd(*sizes))
-    modes = {c.kind.removeprefix("mamba_") for c in deployment.caches() if is_recurrent(c)} - {"none"}
-    for mode in modes:
-        set_known(cache, "mamba_cache_mode", mode)
+    _set_cache_mode(cache, deployment)
     set_known(cache, "enable_prefix_caching", deployment.prefix_caching)
     if deployment.blocks is not None:
         set_known(cache, "num_gpu_blocks", known(deployment.blocks, "blocks"))
+
+
+def _set_cache_mode(cache: Any, deployment: Deployment) -> None:
+    """Set how states are kept, which is one way for a whole model.
+
+    Raises:
+        UnsupportedError: Groups differ in it, or the release has no such mode.
+    """
+    modes = sorted({c.kind.removeprefix("mamba_") for c in deployment.caches() if is_recurrent(c)})
+    if len(modes) > 1:
+        raise UnsupportedError(f"recurrent layers of several cache modes in one model ({', '.join(modes)})")
+    for mode in modes:
+        if mode not in _cache_modes(type(cache)):
+            raise UnsupportedError(f"this release has no Mamba cache mode {mode}")
+        if mode != "none":
+            set_known(cache, "mamba_cache_mode", mode)
+
+
+def _cache_modes(cls: type) -> tuple[str, ...]:
+    """List the modes that a release declares; one that declares none keeps one state per sequence."""
+    declared = get_type_hints(cls).get("mamba_cache_mode") if has_field(cls, "mamba_cache_mode") else None
+    return get_args(declared) or ("none",)
 
 
 def _set_parallel(parallel: Any, deployment: Deployment) -> None:

@@ -6,7 +6,8 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..oracle.comparison import Pair, PairError, compare, random_deployment
+from ..oracle.comparison import Pair, PairError, compare
+from ..oracle.drawing import random_deployment
 from ..oracle.machine import Make, machine_for, run_machine
 from ..oracle.reference import boot
 from ..oracle.shrinking import shrink

@@ -10,7 +10,7 @@ from ..oracle.engine import RequestView, Snapshot, Status, StepRecord, Submissio
 from ..oracle.reference import check_submission
 from ..spec.deployment import Deployment
 from ..spec.errors import PoolproofError, UnsupportedError, UsageError, printable
-from .config import StandInAskedError, is_recurrent
+from .config import StandInAskedError
 from .loader import Core, StubUsedError
 from .pipeline import Pipeline
 from .requests import make_request
@@ -24,8 +24,6 @@ class ForkEngine:
     """Drive a fork's Scheduler (AsyncScheduler where two batches are in flight) through the Engine protocol."""
 
     def __init__(self, core: Core, deployment: Deployment, *, priority: bool = False, gate: bool = True) -> None:
-        if any(is_recurrent(cache) for cache in deployment.caches()):
-            raise UnsupportedError("poolproof does not drive recurrent caches in an implementation yet")
         self._core = core
         self._deployment = deployment
         self._scheduler, self._hasher = make_scheduler(core, deployment, priority=priority, gate=gate)
@@ -100,7 +98,7 @@ class ForkEngine:
         """Return a hashable state: two equal ones mean that the engine goes on in the same way.
 
         Beyond the snapshot it holds what some releases keep of earlier steps: the countdown until a request may
-        decode again.
+        decode again, and which recurrent states were copied last.
         """
         snapshot = self.snapshot()
         now = getattr(self._scheduler, "current_step", 0)
@@ -109,7 +107,8 @@ class ForkEngine:
             for request in self._scheduler.requests.values()
         )
         views = tuple(snapshot.requests.items())
-        return (snapshot.free, snapshot.waiting, snapshot.running, snapshot.batches_in_flight, views, countdowns)
+        queues = (snapshot.free, snapshot.waiting, snapshot.running, snapshot.batches_in_flight)
+        return (*queues, views, countdowns, self._watch.copied())
 
     # -- one step ------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..spec.deployment import Deployment
 from ..spec.errors import UnsupportedError
-from .config import is_async, known, set_known, vllm_config
+from .config import is_async, is_recurrent, known, set_known, vllm_config
 from .groups import kv_cache_config
 from .inspection import call, has_field
 from .loader import Core
@@ -37,6 +37,7 @@ def make_scheduler(core: Core, deployment: Deployment, *, priority: bool, gate: 
     config = vllm_config(core, deployment, priority=priority)
     _set_gate(config, gate)
     cache = kv_cache_config(core, deployment)
+    _set_block_size(config, deployment)
     scheduler_block, hash_block = _block_sizes(core, cache, config)
     offered = {
         "vllm_config": config,
@@ -73,6 +74,16 @@ def _set_gate(config: Any, gate: bool) -> None:
     if not has_field(type(scheduler), "scheduler_reserve_full_isl"):
         raise UnsupportedError("the fork has no full-sequence gate to turn off")
     set_known(scheduler, "scheduler_reserve_full_isl", False)
+
+
+def _set_block_size(config: Any, deployment: Deployment) -> None:
+    """Set the configured block size to the smallest of any group, which cuts the chunks of recurrent layers.
+
+    Source: vLLM `EngineCore._initialize_kv_caches`, between boot and the scheduler's construction (0.19.1 and later).
+    """
+    caches = list(deployment.caches())
+    if any(is_recurrent(cache) for cache in caches):
+        set_known(config.cache_config, "block_size", min(known(cache.block_size, "block_size") for cache in caches))
 
 
 def _block_sizes(core: Core, cache: Any, config: Any) -> tuple[int, int]:

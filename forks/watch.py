@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ..oracle.engine import NULL_BLOCK, Allocation
@@ -10,13 +11,17 @@ _WAITING = ("WAITING", "PREEMPTED")
 
 
 class Watch:
-    """Record every allocation of one scheduler, in order, by wrapping three methods of its manager."""
+    """Record every allocation of one scheduler, in order, by wrapping methods of its managers."""
 
     def __init__(self, scheduler: Any) -> None:
         self.allocations: list[Allocation] = []
         manager = scheduler.kv_cache_manager
         self._managers = list(manager.coordinator.single_type_managers)
         self._pool = manager.block_pool
+        self._taken: dict[int, int] = {}
+        self._moving = {i: m for i, m in enumerate(self._managers) if getattr(m, "mamba_cache_mode", None) == "align"}
+        for index, mover in self._moving.items():
+            mover.allocate_new_blocks = partial(self._moved, index, mover, mover.allocate_new_blocks)
         self._predicted: int | None = None
         self._predict = manager.coordinator.get_num_blocks_to_allocate
         manager.coordinator.get_num_blocks_to_allocate = self._get_num_blocks_to_allocate
@@ -42,6 +47,10 @@ class Watch:
             ]
         )
 
+    def copied(self) -> tuple[object, ...]:
+        """Show which entries of which tables the recurrent states were last copied from."""
+        return tuple([tuple(manager.last_state_block_idx.items()) for manager in self._moving.values()])
+
     def _get_num_blocks_to_allocate(self, *args: Any, **kwargs: Any) -> Any:
         """Remember the last prediction: the one before an allocation is the step's own."""
         self._predicted = self._predict(*args, **kwargs)
@@ -54,9 +63,18 @@ class Watch:
         if blocks is None:
             answer = Allocation(request.request_id, waiting, True, free)
         else:
-            taken = tuple(sum(not b.is_null for b in group) for group in blocks.blocks)
+            taken = tuple(
+                self._taken.get(index, sum(not b.is_null for b in group)) for index, group in enumerate(blocks.blocks)
+            )
             answer = Allocation(request.request_id, waiting, False, free, taken, self._predicted)
         self.allocations.append(answer)
+        return blocks
+
+    def _moved(self, index: int, manager: Any, allocate: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Count the new ones among the blocks that an allocation lists: it lists moved ones, too."""
+        held = {block.block_id for block in manager.req_to_blocks.get(name, ())}
+        blocks = allocate(name, *args, **kwargs)
+        self._taken[index] = sum(not block.is_null and block.block_id not in held for block in blocks)
         return blocks
 
     def _can_fit_full_sequence(self, request: Any, *args: Any, **kwargs: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 from ..oracle import engine as protocol
 from ..oracle import explore, lone, outcome, trace, verdict
 from ..proofs import judgement
-from ..spec import attention, deployment, design, planning
+from ..spec import attention, deployment, design, planning, states
 from . import boot, findings, parting
 
 _MODULES = (
@@ -23,6 +23,7 @@ _MODULES = (
     deployment,
     design,
     planning,
+    states,
     protocol,
     trace,
     lone,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache as kept
-from functools import partial
+from functools import cache, partial
 
 from ..spec.admission import charged, rank_block_size
 from ..spec.arithmetic import Term
@@ -17,10 +16,11 @@ from ..spec.attention import (
     SlidingWindow,
     SlidingWindowMLA,
     blocks_for,
-    recycled,
 )
 from ..spec.deployment import Deployment
 from ..spec.design import Design
+from ..spec.states import MambaAlign, MambaAll, MambaNone
+from ..spec.tables import retired, state_table
 from .engine import NULL_BLOCK
 from .pool import BlockPool, PoolError
 
@@ -35,8 +35,11 @@ KINDS: tuple[type[Attention], ...] = (
     SlidingWindow,
     SlidingWindowMLA,
     ChunkedLocal,
+    MambaNone,
+    MambaAll,
+    MambaAlign,
 )
-"""The kinds whose blocks follow from counts of tokens alone: those that the oracle serves."""
+"""The kinds that the oracle serves."""
 
 
 class Rules:
@@ -51,12 +54,11 @@ class Rules:
     __slots__ = ("floor", "gate_charge", "recycled", "step_charge", "table_length")
 
     def __init__(self, cache: Attention, deployment: Deployment, design: Design) -> None:
-        size = rank_block_size(cache, deployment)
-        self.table_length = _kept(partial(blocks_for, block_size=size))
-        self.recycled = _kept(partial(recycled, cache))
+        self.table_length = kept(_length(cache, deployment))
+        self.recycled = kept(partial(retired, cache, design=design))
         charge = partial(charged, cache, deployment=deployment, design=design)
-        self.gate_charge = _kept(partial(charge, kind=design.gate_cap))
-        self.step_charge = _kept(partial(charge, kind=design.step_cap))
+        self.gate_charge = kept(partial(charge, kind=design.gate_cap))
+        self.step_charge = kept(partial(charge, kind=design.step_cap))
         self.floor = design.prediction_floor
 
 
@@ -87,7 +89,7 @@ class GroupCache:
         """Predict, for the gate, the blocks that a sequence of so many tokens takes beyond those it has."""
         return self._beyond_table(name, self.rules.gate_charge(tokens))
 
-    def predicted(self, name: str, slots: int) -> int:
+    def predicted(self, name: str, slots: int, tokens: int) -> int:  # noqa: ARG002 - states follow the tokens
         """Predict the blocks that a step takes to give a request so many slots."""
         return self._beyond_table(name, self.rules.step_charge(slots))
 
@@ -111,7 +113,7 @@ class GroupCache:
             table[index] = NULL_BLOCK
         self.pool.give_back(freed)
 
-    def allocate(self, name: str, slots: int) -> int:
+    def allocate(self, name: str, slots: int, tokens: int) -> int:  # noqa: ARG002 - states follow the tokens
         """Extend a table to so many slots and return how many blocks that took.
 
         Raises:
@@ -136,10 +138,16 @@ class GroupCache:
         return max(0, beyond) if self.rules.floor else beyond
 
 
-def _kept(formula: Callable[[int], Term]) -> Count:
+def _length(cache: Attention, deployment: Deployment) -> Callable[[int], Term]:
+    if isinstance(cache, MambaNone):
+        return partial(state_table, cache)
+    return partial(blocks_for, block_size=rank_block_size(cache, deployment))
+
+
+def kept(formula: Callable[[int], Term]) -> Count:
     """Compute a formula of known numbers once per argument."""
 
-    @kept
+    @cache
     def known(tokens: int) -> int:
         value = formula(tokens)
         if not isinstance(value, int):

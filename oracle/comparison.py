@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from ..spec.attention import Attention, ChunkedLocal, FullAttention, MLAAttention, SlidingWindow
-from ..spec.deployment import Deployment, Group
+from ..spec.deployment import Deployment
 from ..spec.design import Design
 from ..spec.errors import UnsupportedError
-from ..spec.sizing import boot_requirement
+from ..spec.states import MambaNone
+from .drawing import random_deployment
 from .engine import NULL_BLOCK, Engine, Snapshot, StepRecord, Submission
 from .invariants import STATE_CHECKS, Check, Setting, Turn, blocks_add_up, first_fault, promised
 from .reference import Oracle, boot
@@ -50,6 +50,7 @@ class Pair:
         self.implementation = implementation
         self.priority = priority
         self.setting = Setting(oracle.deployment, design)
+        self.recurrent = any(isinstance(cache, MambaNone) for cache in self.setting.caches)
         self.checks: dict[str, Check] = promised(design, oracle.deployment)
         self.shown: set[str] = set()
         self.ended = False
@@ -82,6 +83,8 @@ class Pair:
         if theirs.record is not None:
             self._check(theirs.record, theirs.after)
         self.shown |= _kinds(action, theirs.record, self._state, theirs.after)
+        if self.recurrent and theirs.record is not None and theirs.record.scheduled:
+            self.shown.add("recurrent states")
         self._state = theirs.after
 
     @staticmethod
@@ -189,34 +192,6 @@ def compare(
             result.failures.append(failure)
         result.coverage.update(pair.shown)
     return result
-
-
-def random_deployment(draw: random.Random, design: Design, *, wild: bool, batches: int) -> Deployment:
-    """Draw a deployment of one to four groups, lookahead 0 to 5, chunked prefill on and off."""
-    length = draw.choice((8, 12, 16, 24, 32, 40))
-    lookahead = draw.choice((0, 0, 0, 1, 2, 3, 4, 5)) if batches == 1 or design.drafts_in_flight else 0
-    chunked = draw.random() < 0.75
-    budget = draw.randint(lookahead + 1, length) if chunked else draw.randint(length, 2 * length)
-    deployment = Deployment(
-        groups=tuple(Group(_cache(draw, length)) for _ in range(draw.randint(1, 4))),
-        max_model_len=length,
-        max_num_batched_tokens=budget,
-        max_num_seqs=draw.choice((1, 2, 3, 8)),
-        max_concurrent_batches=batches,
-        lookahead=lookahead,
-        chunked_prefill=chunked,
-        watermark=draw.choice((0, 0, 1, 2)) if design.watermark else 0,
-    )
-    least = boot_requirement(deployment, design)
-    factor = draw.choice((0.5, 0.8, 1.0, 1.0, 1.2, 1.5, 2.0)) if wild else draw.choice((1.0, 1.2, 1.5, 2.0))
-    # The exact minimum, one block less and one more are where a gate and a boot that disagree by one show it.
-    return replace(deployment, blocks=max(2, int(least * factor) + draw.choice((-1, 0, 0, 1))))
-
-
-def _cache(draw: random.Random, length: int) -> Attention:
-    size, reach = draw.choice((1, 2, 3, 4, 8)), draw.randint(1, length)
-    kinds = (FullAttention(size), MLAAttention(size), SlidingWindow(size, reach), ChunkedLocal(size, reach))
-    return draw.choice(kinds)
 
 
 def _run(pair: Pair, draw: random.Random, longest: int = 60) -> None:

@@ -8,10 +8,11 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from ..spec.admission import rank_block_size
-from ..spec.attention import recycled
+from ..spec.attention import Attention, recycled
 from ..spec.deployment import Deployment
 from ..spec.design import Cap, Design, Freeing
 from ..spec.sizing import group_requirement
+from ..spec.states import MambaAlign, MambaAll, MambaNone
 from .engine import NULL_BLOCK, Snapshot, Status, StepRecord
 from .wording import unfinished
 
@@ -32,6 +33,10 @@ class Setting:
         self.design = design
         self.caches = tuple(deployment.caches())
         self.bounds = tuple(group_requirement(cache, deployment, design) for cache in self.caches)
+        # Of aligned states, the running one and those behind it are read, wherever they lie.
+        self.last_states = tuple(
+            1 + int(cache.speculative) if isinstance(cache, MambaAlign) else 0 for cache in self.caches
+        )
         self.tokens_per_block = tuple(rank_block_size(cache, deployment) for cache in self.caches)
 
 
@@ -107,7 +112,8 @@ def prediction_covers_allocation(turn: Turn) -> Fault:
     if turn.record.error is not None:
         return f"the engine raised: {turn.record.error}"
     for allocation in turn.record.allocations:
-        if allocation.predicted is not None and sum(allocation.taken) > allocation.predicted:
+        # A step that takes nothing cannot fail, even where it was predicted to be a credit.
+        if allocation.predicted is not None and sum(allocation.taken) > max(0, allocation.predicted):
             taken = sum(allocation.taken)
             return f"{allocation.name!r} took {taken} blocks where {allocation.predicted} were predicted"
     return None
@@ -120,7 +126,8 @@ def window_intact(turn: Turn) -> Fault:
         computed = view.computed if view.status is Status.RUNNING else 0
         processed = max(0, computed - view.in_flight)
         for index, (cache, table) in enumerate(zip(turn.setting.caches, tables, strict=True)):
-            first = recycled(cache, processed)
+            states = turn.setting.last_states[index]
+            first = max(0, len(table) - states) if states else recycled(cache, processed)
             if NULL_BLOCK in table[first:]:
                 return f"{name!r} may read a null block of group {index} from entry {first} on: {table}"
             if len(table) * turn.setting.tokens_per_block[index] < computed + turn.record.scheduled[name]:
@@ -200,6 +207,8 @@ def promised(design: Design, deployment: Deployment) -> dict[str, Check]:
     ahead = deployment.lookahead > 0
     if unpaid or crowded or not all(_aligned(cache, ahead=ahead) for cache in deployment.caches()):
         broken.add("peak_within_cap")
+    if not all(_within(cache, deployment, design) for cache in deployment.caches()):
+        broken.add("peak_within_cap")
     return {name: check for name, check in STEP_CHECKS.items() if name not in broken}
 
 
@@ -215,6 +224,30 @@ def _aligned(cache: object, *, ahead: bool) -> bool:
     """Say whether a chunk's bound holds: the block size divides the chunk, or is 2 without lookahead; others always."""
     chunk, block = getattr(cache, "chunk", 0), getattr(cache, "block_size", 1)
     return bool(chunk % block == 0 or (block == 2 and not ahead))
+
+
+def _within(cache: Attention, deployment: Deployment, design: Design) -> bool:
+    """Say whether what is reserved for states is never exceeded; other kinds are spoken of elsewhere."""
+    if not isinstance(cache, MambaNone):
+        return True
+    if cache.speculative and cache.kind not in design.planning.speculated_states:
+        return False
+    if isinstance(cache, MambaAlign):
+        return _copies_within(cache, deployment, design)
+    return isinstance(cache, MambaAll) or bool(cache.block_size >= deployment.max_model_len)
+
+
+def _copies_within(cache: MambaAlign, deployment: Deployment, design: Design) -> bool:
+    """Say whether all copies of aligned states that may wait to go back are paid for.
+
+    One is, unless the design pays for more: where all that is computed counts as settled but for drafts that are
+    rejected within a block, or where nothing else is in flight.
+    """
+    if design.state_in_flight_budget:
+        return True
+    if deployment.lookahead >= cache.block_size:
+        return False
+    return not (cache.speculative if design.freeing is Freeing.COMPUTED else deployment.max_concurrent_batches > 1)
 
 
 def _only_recycled(before: tuple[tuple[int, ...], ...], after: tuple[tuple[int, ...], ...]) -> bool:

@@ -92,13 +92,13 @@ class CacheManager:
         if waiting and not self.can_enter(request, spare):
             return Allocation(name, waiting, refused=True, free_before=free, gate_passed=False)
         self.recycle(request)
-        slots = self.slots(request, scheduled)
-        predicted = self.coordinator.predicted(name, slots)
+        slots, tokens = self.slots(request, scheduled), request.computed + scheduled
+        predicted = self.coordinator.predicted(name, slots, tokens)
         if not self.can_allocate(predicted, spare):
             return Allocation(name, waiting, refused=True, free_before=free, gate_passed=True if waiting else None)
         if waiting and self.design.reserves_growth:
             self.promised[name] = self.growth(request)
-        taken = self.coordinator.allocate(name, slots)
+        taken = self.coordinator.allocate(name, slots, tokens)
         return Allocation(name, waiting, refused=False, free_before=free, taken=taken, predicted=predicted)
 
     def release(self, request: Request) -> None:

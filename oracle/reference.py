@@ -10,6 +10,7 @@ from ..spec.deployment import Deployment, validate
 from ..spec.design import Design
 from ..spec.errors import UnsupportedError, UsageError
 from ..spec.sizing import boot_accepts, boot_requirement
+from ..spec.states import MambaNone
 from .batch import Batch
 from .cache import KINDS
 from .engine import NULL_BLOCK, RequestView, Snapshot, Status, StepRecord, Submission
@@ -125,6 +126,7 @@ class Oracle:
             tuple([request.name for request in scheduler.running]),
             tuple(tables),
             tuple([tuple(group.tables) for group in coordinator.groups]),
+            coordinator.memory() if coordinator.aligned else (),
             free,
             tuple([coordinator.pool.references[block] for block in names]),
             tuple([batch.key() for batch in self.batches]),
@@ -176,8 +178,27 @@ def _check_modelled(deployment: Deployment, design: Design) -> None:
     for cache in deployment.caches():
         if type(cache) not in KINDS:
             raise UnsupportedError(f"a {cache.kind} cache in the oracle")
+    _check_states(deployment, design)
     if deployment.lookahead and deployment.max_concurrent_batches > 1 and not design.drafts_in_flight:
         raise UnsupportedError(f"lookahead with several batches in flight under {design.name}")
+
+
+def _check_states(deployment: Deployment, design: Design) -> None:
+    """Check that the oracle serves the recurrent groups of a deployment.
+
+    Raises:
+        UnsupportedError: It does not, or no engine does.
+    """
+    states = [cache for cache in deployment.caches() if isinstance(cache, MambaNone)]
+    kinds = sorted({cache.kind for cache in states})
+    if len(kinds) > 1:
+        raise UnsupportedError(f"recurrent layers of several cache modes in one model ({', '.join(kinds)})")
+    if kinds and kinds[0] not in design.planning.kinds:
+        raise UnsupportedError(f"a {kinds[0]} cache under {design.name}")
+    if states and deployment.context_parallel > 1:
+        raise UnsupportedError("recurrent states under context parallelism in the oracle")
+    if any(getattr(cache, "checkpoint", 0) for cache in states):
+        raise UnsupportedError("a state kept inside a chunk (checkpoint) in the oracle")
 
 
 def check_submission(submission: Submission, deployment: Deployment) -> None:

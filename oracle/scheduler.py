@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Mapping
 
+from ..spec.chunking import chunking
 from ..spec.deployment import Deployment
 from ..spec.design import Cursor, Design, Padding
 from .batch import Batch
@@ -33,6 +34,7 @@ class Scheduler:
         self.priority = priority
         self.asynchronous = bool(deployment.max_concurrent_batches > 1)
         self.clear_of_end = _clear_of_end(deployment)
+        self.chunking = chunking(deployment, design)
         self.requests: dict[str, Request] = {}
         self.waiting: list[Request] = []
         self.running: list[Request] = []
@@ -42,6 +44,7 @@ class Scheduler:
         twin = Scheduler.__new__(Scheduler)
         twin.deployment, twin.design = self.deployment, self.design
         twin.priority, twin.asynchronous, twin.clear_of_end = self.priority, self.asynchronous, self.clear_of_end
+        twin.chunking = self.chunking
         twin.manager = self.manager.copy()
         twin.requests = requests = {name: request.copy() for name, request in self.requests.items()}
         twin.waiting = [requests[request.name] for request in self.waiting]
@@ -102,7 +105,7 @@ class Scheduler:
         if self.design.known_end_waits and request.ends_in_flight():
             return 0
         room = self.deployment.max_model_len - 1 - request.computed
-        return self._clear(request, min(request.pending(), budget, room))
+        return self._chunk(request, min(request.pending(), budget, room))
 
     def _make_room(self, request: Request, count: int, batch: Batch) -> bool:
         """Preempt until a running request gets its blocks; it does not where it is itself the last to go."""
@@ -162,7 +165,13 @@ class Scheduler:
         count = request.tokens - request.computed
         if count > budget and not self.deployment.chunked_prefill:
             return self.design.overtaking
-        return self.design.short_chunk_yields and self._clear(request, min(count, budget)) == 0
+        return self.design.short_chunk_yields and self._is_short(request, min(count, budget))
+
+    def _is_short(self, request: Request, count: int) -> bool:
+        """Say whether a chunk ends too close before the last known token, for no other reason that it waits."""
+        if self.chunking is not None:
+            count = self.chunking.scheduled(request.computed, count, request.prompt, request.tokens)
+        return count > 0 and self._clear(request, count) == 0
 
     def _waiting_count(self, request: Request, budget: int, beside_decoding: bool) -> int:
         """Count the tokens that a waiting request would get, none where it and all behind it wait."""
@@ -173,7 +182,7 @@ class Scheduler:
                 return 0
         if count > budget and not self.deployment.chunked_prefill:
             return 0
-        return self._clear(request, min(count, budget))
+        return self._chunk(request, min(count, budget))
 
     def _padded(self, request: Request) -> int:
         """Count the last token of a prompt and the placeholders beside it; beyond any budget where it must wait."""
@@ -196,6 +205,12 @@ class Scheduler:
         batch.admit(request, count)
         request.status = Status.RUNNING
         return True
+
+    def _chunk(self, request: Request, count: int) -> int:
+        """Shorten a chunk to where it may end: at a boundary of states, then clear of the last known token."""
+        if self.chunking is not None:
+            count = self.chunking.scheduled(request.computed, count, request.prompt, request.tokens)
+        return self._clear(request, count)
 
     def _clear(self, request: Request, count: int) -> int:
         """Shorten a chunk that would end too close before the last known token."""

@@ -11,9 +11,9 @@ from ..spec.attention import Attention, ChunkedLocal, FullAttention, MLAAttentio
 from ..spec.deployment import Deployment, Group
 from ..spec.design import Design
 from ..spec.sizing import boot_requirement
+from ..spec.states import MambaNone
+from .drawing import BLOCK_SIZES, STATES
 from .engine import Submission
-
-BLOCK_SIZES = (1, 2, 3, 4, 8)
 
 
 @st.composite
@@ -32,7 +32,7 @@ def deployments(draw: DrawFn, design: Design, *, wild: bool = False, batches: in
     chunked = draw(st.integers(0, 3)) > 0
     budget = st.integers(lookahead + 1, length) if chunked else st.integers(length, 2 * length)
     deployment = Deployment(
-        groups=tuple(draw(st.lists(caches(length).map(Group), min_size=1, max_size=4))),
+        groups=draw(groups(length, lookahead, design)),
         max_model_len=length,
         max_num_batched_tokens=draw(budget),
         max_num_seqs=draw(st.sampled_from((8, 3, 2, 1))),
@@ -45,8 +45,24 @@ def deployments(draw: DrawFn, design: Design, *, wild: bool = False, batches: in
 
 
 @st.composite
+def groups(draw: DrawFn, length: int, lookahead: int, design: Design) -> tuple[Group, ...]:
+    """Draw one to four groups, recurrent ones of one kind among them in some of the draws."""
+    others = draw(st.lists(caches(length), min_size=0, max_size=4))
+    states = draw(st.lists(recurrent(length, lookahead, design), min_size=0 if others else 1, max_size=1))
+    return tuple(Group(cache) for cache in (*others[: 4 - len(states)], *states))
+
+
+@st.composite
+def recurrent(draw: DrawFn, length: int, lookahead: int, design: Design) -> MambaNone:
+    """Draw a recurrent cache of a kind that the design has."""
+    kind = draw(st.sampled_from([kind for kind in STATES if kind in design.planning.kinds]))
+    size = draw(st.sampled_from((length, *BLOCK_SIZES) if kind == MambaNone.kind else BLOCK_SIZES))
+    return STATES[kind](size, draw(st.sampled_from((lookahead, 0, 1, 3))))
+
+
+@st.composite
 def caches(draw: DrawFn, length: int) -> Attention:
-    """Draw a cache of any kind that the oracle serves, with sizes that fit a sequence of this length."""
+    """Draw a cache of any kind that keeps tokens, with sizes that fit a sequence of this length."""
     size = draw(st.sampled_from(BLOCK_SIZES))
     reach = draw(st.integers(1, length))
     kinds: list[Attention] = [

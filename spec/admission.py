@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .aligned import first_blocks
 from .arithmetic import Term, Truth, every, minimum, total
 from .attention import Attention, blocks_for, slots_needed
 from .deployment import Deployment
 from .design import Cap, Design
 from .sizing import group_requirement, usable
+from .states import MambaAlign, MambaNone
+from .tables import state_table
 
 
 def cap(cache: Attention, deployment: Deployment, design: Design, kind: Cap) -> Term | None:
@@ -34,10 +37,22 @@ def rank_block_size(cache: Attention, deployment: Deployment) -> Term:
 
 
 def charged(cache: Attention, tokens: Term, deployment: Deployment, design: Design, kind: Cap) -> Term:
-    """Count the blocks that a group is charged for so many tokens under a cap."""
+    """Count the blocks that a group is charged for so many tokens under a cap.
+
+    Aligned states are charged what a first step takes; where growth is reserved, all that a request may hold.
+    """
+    if isinstance(cache, MambaNone):
+        return _states_charged(cache, tokens, deployment, design, kind)
     whole = blocks_for(tokens, rank_block_size(cache, deployment))
     limit = cap(cache, deployment, design, kind)
     return whole if limit is None else minimum(whole, limit)
+
+
+def _states_charged(cache: MambaNone, tokens: Term, deployment: Deployment, design: Design, kind: Cap) -> Term:
+    if not isinstance(cache, MambaAlign):
+        return state_table(cache, tokens)
+    reserved = design.reserves_growth and kind is not Cap.NONE
+    return group_requirement(cache, deployment, design) if reserved else first_blocks(tokens, 0, 0, False, cache)
 
 
 def gate_length(tokens: Term, deployment: Deployment, design: Design) -> Term:

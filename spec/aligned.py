@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from .arithmetic import Term, Truth, every, maximum, minimum, where
 from .attention import blocks_for
-from .states import MambaAlign
+from .states import MambaAlign, MambaNone
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ FRESH = Copies(0, 0, 0)
 """A request that holds nothing yet."""
 
 
-def settled_but_drafts(computed: Term, cache: MambaAlign) -> Term:
+def settled_but_drafts(computed: Term, cache: MambaNone) -> Term:
     """Count the tokens that are known to stay whatever drafts are rejected.
 
     Source: vLLM `MambaManager.remove_skipped_blocks` (0.19.1 to 0.25.1); 0.28.0 and later take processed tokens.

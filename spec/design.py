@@ -65,6 +65,15 @@ class Cursor(StrEnum):
     """The place moves up."""
 
 
+class Split(StrEnum):
+    """Where a chunk of a prompt ends, where recurrent states are kept at block boundaries (cache mode `align`)."""
+
+    WHOLE_BLOCKS = "whole_blocks"
+    """It is of whole blocks up to the last boundary, and waits where a step has no room for one."""
+    BOUNDARIES = "boundaries"
+    """At a boundary, wherever it begins; a block that is wider than a step is computed in parts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Design:
     """Describe one way to size the pool, to gate a request and to serve a step.
@@ -99,6 +108,13 @@ class Design:
         known_end_waits: A request whose steps in flight surely reach its last output is not scheduled again.
         stale_output_waits: A preempted request is not resumed while output of its is in flight.
         drafts_in_flight: Drafts may be verified while other batches are in flight.
+        split: Where a chunk of a prompt ends beside states that are kept at block boundaries.
+        last_boundary_inside: The last such boundary lies before the last token; otherwise it may be the prompt's end.
+        states_recycled: States behind the last one go back while a request runs.
+        states_behind_gaps: Aligned states go back although null entries lie between them and later ones.
+        state_table_may_shrink: A step may ask for a shorter table of aligned states; otherwise the engine fails.
+        state_prediction_floor: Such a step is predicted 0 for those states, never a credit to other groups.
+        state_in_flight_budget: Each batch in flight but one is paid an aligned state.
         planning: How layers become groups, and how memory becomes blocks.
     """
 
@@ -127,6 +143,13 @@ class Design:
     known_end_waits: bool = True
     stale_output_waits: bool = True
     drafts_in_flight: bool = True
+    split: Split = Split.BOUNDARIES
+    last_boundary_inside: bool = True
+    states_recycled: bool = True
+    states_behind_gaps: bool = True
+    state_table_may_shrink: bool = True
+    state_prediction_floor: bool = True
+    state_in_flight_budget: bool = True
     planning: Planning = PLANNING_033
 
 
@@ -141,6 +164,8 @@ VLLM_033 = replace(
     summary="vLLM 0.33.0: a request that preempts itself under priorities no longer holds up the others.",
     lookahead_budget=False,
     reserves_growth=False,
+    state_prediction_floor=False,
+    state_in_flight_budget=False,
 )
 
 VLLM_030 = replace(
@@ -149,6 +174,7 @@ VLLM_030 = replace(
     summary="vLLM 0.30.0: boot keeps one block back for the null block.",
     self_preemption_ends=True,
     short_chunk_yields=False,
+    last_boundary_inside=False,
     planning=PLANNING_030,
 )
 
@@ -158,6 +184,7 @@ VLLM_028 = replace(
     summary="vLLM 0.28.0: blocks are freed on processed tokens and the window pays for all batches in flight.",
     boot_reserves_null=False,
     padding=Padding.OR_WAIT,
+    states_behind_gaps=False,
     planning=PLANNING_028,
 )
 
@@ -169,6 +196,7 @@ VLLM_025 = replace(
     freeing=Freeing.COMPUTED,
     cursor=Cursor.FOLLOWS_SERVED,
     stale_output_waits=False,
+    split=Split.WHOLE_BLOCKS,
     planning=PLANNING_025,
 )
 
@@ -180,6 +208,7 @@ VLLM_020 = replace(
     watermark=False,
     freed_first=False,
     padding=Padding.NEVER,
+    state_table_may_shrink=False,
     planning=PLANNING_020,
 )
 
@@ -218,6 +247,7 @@ VLLM_011 = replace(
     known_end_waits=False,
     drafts_in_flight=False,
     preemption_drops_drafts=False,
+    states_recycled=False,
     planning=PLANNING_011,
 )
 

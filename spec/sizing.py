@@ -8,7 +8,7 @@ from .arithmetic import Term, Truth, cdiv, maximum, total
 from .attention import Attention
 from .deployment import Deployment
 from .design import Design
-from .states import MambaNone
+from .states import MambaAlign, MambaNone
 
 
 def budget(deployment: Deployment, design: Design) -> Term:
@@ -30,7 +30,7 @@ def group_requirement(cache: Attention, deployment: Deployment, design: Design) 
     length = deployment.max_model_len
     if cache.sharded:
         length = cdiv(length, deployment.context_parallel)
-    return _as_counted(cache, design).bound(budget(deployment, design), length)
+    return _as_counted(cache, design).bound(budget(deployment, design), length) + _in_flight(cache, deployment, design)
 
 
 def _as_counted(cache: Attention, design: Design) -> Attention:
@@ -38,6 +38,19 @@ def _as_counted(cache: Attention, design: Design) -> Attention:
     if isinstance(cache, MambaNone) and cache.kind not in design.planning.speculated_states:
         return replace(cache, speculative=0)
     return cache
+
+
+def _in_flight(cache: Attention, deployment: Deployment, design: Design) -> Term:
+    """Count the copies of aligned states beyond the first that may wait to go back, where a design pays for them.
+
+    Each batch in flight may leave one behind in a prompt, and one in every block that its drafts reach.
+    """
+    if not (isinstance(cache, MambaAlign) and design.state_in_flight_budget):
+        return 0
+    batches, lookahead = deployment.max_concurrent_batches, deployment.lookahead
+    if isinstance(lookahead, int) and lookahead == 0:
+        return batches - 1
+    return maximum(batches, cdiv(batches * (1 + lookahead), cache.block_size)) - 1
 
 
 def request_requirement(deployment: Deployment, design: Design) -> Term:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from .aligned import settled_but_drafts
 from .arithmetic import Term, Truth, maximum, where
-from .attention import blocks_for
+from .attention import Attention, blocks_for, recycled
+from .design import Design, Freeing
 from .states import CrossAttention, MambaNone
 
 
@@ -13,6 +15,25 @@ def state_table(cache: MambaNone, slots: Term) -> Term:
     Source: vLLM `MambaManager.allocate_new_blocks`, cache modes `none` and `all` (0.11.0 to 0.33.0).
     """
     return blocks_for(slots + cache.block_size * cache.speculative, cache.block_size)
+
+
+def settled_states(cache: MambaNone, processed: Term, design: Design) -> Term:
+    """Count the tokens behind which a state is never read again, of so many that the design counts as processed.
+
+    Source: vLLM `MambaManager.remove_skipped_blocks`: where tokens in flight count (0.19.1 to 0.25.1), drafts are taken
+    for rejected.
+    """
+    return settled_but_drafts(processed, cache) if design.freeing is Freeing.COMPUTED else processed
+
+
+def retired(cache: Attention, processed: Term, design: Design) -> Term:
+    """Count the leading entries of a table that are out of reach, of so many processed tokens.
+
+    Source: vLLM `SingleTypeKVCacheManager.remove_skipped_blocks`, which 0.11.0 never calls for states.
+    """
+    if not isinstance(cache, MambaNone):
+        return recycled(cache, processed)
+    return recycled(cache, settled_states(cache, processed, design)) if design.states_recycled else 0
 
 
 def encoder_table(cache: CrossAttention, encoder_tokens: Term) -> Term:

@@ -9,7 +9,8 @@ from ..inputs.numbers import known
 from ..oracle.counting import counted
 from ..spec import Deployment, Design, boot_accepts, boot_requirement, usable
 from .excess import Excess, first_excess
-from .predictions import Predictions, decode_peak, predict, readmitted
+from .listed import listed
+from .predictions import Predictions, decode_peak, has_aligned_states, predict, readmitted
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class Case:
     @cached_property
     def predictions(self) -> Predictions:
         """Predict which prompts are served."""
-        return predict(self.deployment, self.design, self.blocks)
+        foretell = listed if has_aligned_states(self.deployment) else predict
+        return foretell(self.deployment, self.design, self.blocks)
 
     @cached_property
     def excess(self) -> Excess | None:
@@ -75,7 +77,8 @@ class Case:
     def _alone(self) -> str:
         peak = decode_peak(self.deployment, self.design)
         if peak is None:
-            return "whether it stays within the pool while it grows alone was not computed (its period is too long)"
+            why = "it depends on its chunks" if has_aligned_states(self.deployment) else "its period is too long"
+            return f"whether it stays within the pool while it grows alone was not computed ({why})"
         if peak > self.usable:
             return f"alone it outgrows the pool ({counted(peak, 'block')} of {self.usable}) and preempts itself"
         return f"alone it keeps what it has (at most {peak} of {self.usable} blocks)"

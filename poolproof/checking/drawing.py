@@ -8,7 +8,8 @@ from ..inputs.numbers import known
 from ..render.records import CurvePoint, Curves
 from ..spec.admission import first_step_requirement, gate_requirement
 from .case import Case
-from .predictions import prefill_peaks
+from .listed import peaks
+from .predictions import has_aligned_states, prefill_peaks
 
 SAMPLES = 512
 """The most lengths at which a curve is evaluated; between them it is drawn in steps."""
@@ -25,9 +26,10 @@ def draw(case: Case, path: Path) -> None:
 def curves(case: Case) -> Curves:
     """Evaluate the curves."""
     lengths = _lengths(case)
-    peaks = prefill_peaks(case.deployment, case.design, lengths)
+    held_by = peaks if has_aligned_states(case.deployment) else prefill_peaks
+    most = held_by(case.deployment, case.design, lengths)
     points = tuple(
-        CurvePoint(tokens, _demanded(case, tokens), held) for tokens, held in zip(lengths, peaks, strict=True)
+        CurvePoint(tokens, _demanded(case, tokens), held) for tokens, held in zip(lengths, most, strict=True)
     )
     title = f"{case.design.name}: {case.blocks} blocks, prompts up to {case.predictions.longest} tokens"
     return Curves(title, case.usable, case.predictions.border, points)

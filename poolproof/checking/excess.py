@@ -106,7 +106,8 @@ class _Search:
     def held(self, computed: int, scheduled: int) -> int:
         """Count the blocks held after a step, as few tokens as possible having settled."""
         lookahead = known(self.deployment.lookahead)
-        return group_held(self.group, self.deployment, max(0, computed - self.late), computed, scheduled, lookahead)
+        processed = max(0, computed - self.late)
+        return group_held(self.group, self.deployment, self.design, processed, computed, scheduled, lookahead)
 
     def excess(self, computed: int, scheduled: int) -> Excess:
         """Record a step."""

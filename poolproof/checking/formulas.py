@@ -25,6 +25,7 @@ from ..spec import (
     group_requirement,
 )
 from ..spec.sizing import budget
+from ..spec.states import MambaAlign, MambaAll, MambaNone
 from .excess import Excess
 
 
@@ -78,6 +79,8 @@ def _charged(group: Group, tokens: int, deployment: Deployment, design: Design, 
 
 
 def _charge(cache: Attention, tokens: int, deployment: Deployment, design: Design, kind: Cap) -> str:
+    if isinstance(cache, MambaNone):
+        return _states_charge(cache, tokens, deployment, design, kind)
     divisor = f"{cache.block_size}" if cache.recycles else _sharded(cache, deployment)
     whole = f"ceil({tokens}/{divisor})"
     limit = cap(cache, deployment, design, kind)
@@ -87,6 +90,29 @@ def _charge(cache: Attention, tokens: int, deployment: Deployment, design: Desig
     return f"min({whole}, {bound}) = min({cdiv(tokens, cache.block_size)}, {limit})"
 
 
+def _states_charge(cache: MambaNone, tokens: int, deployment: Deployment, design: Design, kind: Cap) -> str:
+    """Spell out the states that admission charges: aligned ones whole where growth is reserved."""
+    if not isinstance(cache, MambaAlign):
+        return f"ceil({tokens}/{cache.block_size}){_more(cache.speculative)}"
+    if design.reserves_growth and kind is not Cap.NONE:
+        return _states(cache, deployment, design)
+    return f"1{_more(cache.speculative)}"
+
+
+def _states(cache: MambaNone, deployment: Deployment, design: Design) -> str:
+    """Spell out the states that boot reserves: those of the tokens, then speculated, checkpointed and in flight."""
+    tokens = {MambaAlign: "2", MambaAll: f"ceil({deployment.max_model_len}/{cache.block_size})"}.get(type(cache), "1")
+    counted = cache.speculative if cache.kind in design.planning.speculated_states else 0
+    plain = cache.bound(1, deployment.max_model_len) - cache.speculative
+    beyond = group_requirement(cache, deployment, design) - plain - counted
+    checkpoint = getattr(cache, "checkpoint", 0)
+    return f"{tokens}{_more(counted)}{_more(checkpoint)}{_more(beyond)}"
+
+
+def _more(blocks: Term) -> str:
+    return f" + {blocks}" if blocks else ""
+
+
 def _sharded(cache: Attention, deployment: Deployment) -> str:
     ranks = deployment.context_parallel
     return f"{cache.block_size}" if ranks == 1 else f"({cache.block_size}*{ranks})"
@@ -94,6 +120,8 @@ def _sharded(cache: Attention, deployment: Deployment) -> str:
 
 def _boot(cache: Attention, deployment: Deployment, design: Design) -> tuple[str, ...]:
     """Spell out the bound that boot uses, and the same with its inner terms worked out."""
+    if isinstance(cache, MambaNone):
+        return (_states(cache, deployment, design),)
     if not cache.recycles:
         ranks, length = deployment.context_parallel, deployment.max_model_len
         return (f"ceil({length if ranks == 1 else f'ceil({length}/{ranks})'}/{cache.block_size})",)
@@ -141,6 +169,9 @@ def describe(cache: Attention) -> str:
             return f"{cache.kind}, block {cache.block_size}, window {cache.window}{kept}"
         case ChunkedLocal():
             return f"{cache.kind}, block {cache.block_size}, chunk {cache.chunk}"
+        case MambaNone():
+            speculative = f", {cache.speculative} speculated" if cache.speculative else ""
+            return f"{cache.kind}, block {cache.block_size}{speculative}"
         case _:
             return f"{cache.kind}, block {cache.block_size}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..inputs.numbers import known
 from ..oracle.counting import counted
 from ..oracle.verdict import Holds, Inconclusive, Refuted, Vacuous, Verdict, Witness
 from ..render.records import BootLine, Observation, Range, Requirement, Run
@@ -130,6 +131,11 @@ def _why_not_admitted(evidence: Evidence, lengths: Lengths) -> str:
         if len(parts) == 1 and evidence.admission.groups[0].count == 1
         else (f"{adds_up} = {evidence.admission.blocks}")
     )
+    if evidence.admission.blocks <= evidence.case.usable:
+        return (
+            "it would begin with a chunk of whole blocks of states, and a step of "
+            f"{counted(known(evidence.case.deployment.max_num_batched_tokens), 'token')} has room for none"
+        )
     demand = "the gate" if "gate" in evidence.admission.title else "the first step"
     blocks = "block" if charged == "1" else "blocks"
     return (

@@ -24,6 +24,8 @@ from ..spec import (
 )
 from ..spec.admission import longest_prompt, rank_block_size
 from ..spec.attention import blocks_for, slots_needed
+from ..spec.states import MambaAlign, MambaAll, MambaNone
+from ..spec.tables import retired, state_table
 
 LONGEST_SEARCH = 100_000
 """The most positions that are looked at one by one."""
@@ -94,6 +96,11 @@ def predict(deployment: Deployment, design: Design, blocks: int) -> Predictions:
     return Predictions(first_refused, _first_stuck(deployment, design, blocks, last_admitted), longest)
 
 
+def has_aligned_states(deployment: Deployment) -> bool:
+    """Say whether what a prompt holds depends on how it is cut into chunks."""
+    return any(isinstance(group.cache, MambaAlign) for group in deployment.groups)
+
+
 def readmitted(tokens: int, deployment: Deployment, design: Design, blocks: int) -> bool:
     """Say whether a preempted request of so many tokens, prompt and output, enters the empty pool again."""
     return bool(admitted(tokens, blocks, deployment, design))
@@ -142,7 +149,7 @@ def _alone(deployment: Deployment, design: Design, computed: int, scheduled: int
     first_step_only = computed == 0 and not design.admission_lookahead
     lookahead = 0 if first_step_only else known(deployment.lookahead)
     return sum(
-        known(group.count) * group_held(group, deployment, processed, computed, scheduled, lookahead)
+        known(group.count) * group_held(group, deployment, design, processed, computed, scheduled, lookahead)
         for group in deployment.groups
     )
 
@@ -155,10 +162,19 @@ def in_flight(deployment: Deployment, design: Design) -> int:
 
 
 def group_held(
-    group: Group, deployment: Deployment, processed: int, computed: int, scheduled: int, lookahead: int
+    group: Group,
+    deployment: Deployment,
+    design: Design,
+    processed: int,
+    computed: int,
+    scheduled: int,
+    lookahead: int,
 ) -> int:
-    """Count the real blocks of one group that a lone request holds after a step."""
+    """Count the real blocks of one group that a lone request holds after a step; aligned states are listed instead."""
     cache = group.cache
+    if isinstance(cache, MambaNone):
+        slots = slots_needed(computed, scheduled, lookahead, deployment.max_model_len)
+        return known(state_table(cache, slots)) - known(retired(cache, processed, design))
     if cache.recycles:
         return known(held(cache, processed, computed, scheduled, lookahead, deployment.max_model_len))
     slots = slots_needed(computed, scheduled, lookahead, deployment.max_model_len)
@@ -168,8 +184,11 @@ def group_held(
 def decode_peak(deployment: Deployment, design: Design) -> int | None:
     """Count the most blocks that a lone request holds while it grows to the greatest length a token at a time.
 
-    Full groups only grow and recycling groups repeat, so that the last period decides (None: it is too long).
+    Full groups only grow and recycling groups repeat, so that the last period decides (None: it is too long, or what
+    is held depends on how the prompt was cut).
     """
+    if has_aligned_states(deployment):
+        return None
     last = known(deployment.max_model_len) - 1
     period = lcm(*(_period(group) for group in deployment.groups))
     if period > LONGEST_SEARCH // 10:
@@ -182,7 +201,7 @@ def _decoding(deployment: Deployment, design: Design, computed: int) -> int:
     late = known(deployment.max_concurrent_batches) - 1 if design.freeing is Freeing.PROCESSED else 0
     processed = max(0, computed - late)
     return sum(
-        known(group.count) * group_held(group, deployment, processed, computed, 1, known(deployment.lookahead))
+        known(group.count) * group_held(group, deployment, design, processed, computed, 1, known(deployment.lookahead))
         for group in deployment.groups
     )
 
@@ -191,4 +210,4 @@ def _period(group: Group) -> int:
     cache = group.cache
     if isinstance(cache, ChunkedLocal):
         return lcm(known(cache.block_size), known(cache.chunk))
-    return known(cache.block_size) if cache.recycles else 1
+    return known(cache.block_size) if cache.recycles or isinstance(cache, MambaAll) else 1

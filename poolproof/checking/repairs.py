@@ -14,6 +14,7 @@ from ..render.records import RepairLine
 from ..spec import Deployment, Design, UnsupportedError
 from .case import Case
 from .judgement import Judgement
+from .predictions import has_aligned_states
 
 MOST_STEPS = 20_000
 """The most steps of the longest prompt for which repairs are sought: each of them is judged anew."""
@@ -21,7 +22,10 @@ MOST_STEPS = 20_000
 
 def repairs(case: Case, verify: Callable[[Case], Judgement], options: str) -> Iterator[RepairLine]:
     """List the nearest repairs of a refuted deployment, with what the same check says of each."""
-    if case.predictions.longest // known(case.deployment.max_num_batched_tokens) > MOST_STEPS:
+    steps = case.predictions.longest // known(case.deployment.max_num_batched_tokens)
+    if has_aligned_states(case.deployment):
+        steps *= case.predictions.longest  # every prompt is run
+    if steps > MOST_STEPS:
         return
     for repair in nearest(case.deployment, partial(served, case.design)):
         yield _line(repair, verify(replace(case, deployment=repair.deployment)), options)

@@ -7,8 +7,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ..inputs.numbers import known
 from ..render.records import BootLine
-from ..spec import DESIGNS, SOUND, Cap, Deployment, Design, FullAttention, Group, InconclusiveError
+from ..spec import (
+    DESIGNS,
+    SOUND,
+    Cap,
+    Deployment,
+    Design,
+    FullAttention,
+    Group,
+    InconclusiveError,
+    UnsupportedError,
+    boot_requirement,
+)
+from ..spec.states import MambaAll
 from .case import Case
 
 if TYPE_CHECKING:
@@ -62,7 +75,7 @@ def candidates(implementation: Implementation, findings: Findings) -> list[Candi
     """
     found = _traits(implementation, findings)
     likely: dict[Design, Candidate] = {}
-    for design in _by_likeness(found):
+    for design in _counting_alike(implementation, _by_likeness(found)):
         apart = [f"{name} is {found[name]}" for name in found if getattr(design, name) != found[name]]
         why = f"nearest to what was found, though {', '.join(apart)}" if apart else "by what was found"
         likely.setdefault(_running(design), Candidate(design, why))
@@ -73,6 +86,23 @@ def _by_likeness(found: dict[str, Any]) -> list[Design]:
     """List the designs that share most of what was found, newest first."""
     shared = {design: sum(getattr(design, name) == found[name] for name in found) for design in _releases()}
     return [design for design, count in shared.items() if count == max(shared.values())]
+
+
+PLAIN, SPECULATED = (Deployment((Group(MambaAll(16, states)),), 64, 64) for states in (0, 2))
+"""Where boots differ that forget speculated states at every block and those that count them."""
+
+
+def _counting_alike(implementation: Implementation, likely: list[Design]) -> list[Design]:
+    """Keep the designs whose boot counts speculated states as an implementation's does; all where it has no such."""
+    try:
+        more = implementation.smallest_pool(SPECULATED) - implementation.smallest_pool(PLAIN)
+    except UnsupportedError:
+        return likely
+    return [each for each in likely if _more_for_speculated(each) == more] or likely
+
+
+def _more_for_speculated(design: Design) -> int:
+    return known(boot_requirement(SPECULATED, design)) - known(boot_requirement(PLAIN, design))
 
 
 def _running(design: Design) -> Design:

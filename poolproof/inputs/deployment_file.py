@@ -15,6 +15,7 @@ from ..spec import Deployment, UsageError, validate
 from .deployment_flags import flag_of, groups_from_flags, with_block_size
 from .deployment_model import ALTERNATIVES, GROUP_MODELS, LARGEST, TWO_SPELLINGS, DeploymentModel, schema
 from .document import read_document
+from .recurrent import check_recurrent
 
 __all__ = ["deployment_of", "schema", "to_deployment"]
 
@@ -53,7 +54,7 @@ def to_deployment(document: Mapping[str, Any], *, by_flags: bool = False) -> Dep
     except ValidationError as error:
         raise _usage_error(error.errors(include_url=False), by_flags) from error
     try:
-        return validate(model.deployment())
+        return check_recurrent(validate(model.deployment()))
     except UsageError as error:
         raise UsageError(model.spelled(error.field), error.value, error.reason, error.hint) from error
 

@@ -67,7 +67,7 @@ def _spelled(group: Group) -> str:
     return ":".join([cache.kind, str(cache.block_size), *([",".join(pairs)] if pairs else [])])
 
 
-_DEFAULTS = {"extra_retained": 0, "count": 1}
+_DEFAULTS = {"extra_retained": 0, "speculative": 0, "checkpoint": 0, "count": 1}
 
 _OPTIONS = {
     "max_model_len": "--max-model-len",

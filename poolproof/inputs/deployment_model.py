@@ -18,6 +18,7 @@ from pydantic_core import PydanticCustomError
 
 from ..spec import Attention, ChunkedLocal, Deployment, FullAttention, Group, MLAAttention, SlidingWindow
 from ..spec.deployment import cache_is_legal
+from ..spec.states import MambaAlign, MambaAll, MambaNone
 
 LARGEST = 10**12
 """The largest number that is read; no engine counts that many tokens or blocks."""
@@ -55,7 +56,8 @@ class _GroupModel(_Model):
 
 
 _KINDS: dict[str, type[Attention]] = {
-    kind.kind: kind for kind in (FullAttention, MLAAttention, SlidingWindow, ChunkedLocal)
+    kind.kind: kind
+    for kind in (FullAttention, MLAAttention, SlidingWindow, ChunkedLocal, MambaNone, MambaAlign, MambaAll)
 }
 
 _DESCRIPTIONS = {
@@ -63,6 +65,8 @@ _DESCRIPTIONS = {
     "window": "Tokens that the next one attends to, itself included.",
     "extra_retained": "Tokens kept before the window for drafting.",
     "chunk": "Tokens per attention chunk.",
+    "speculative": "States beside the running one, as many as drafts are verified.",
+    "checkpoint": "States kept inside the last chunk of a prompt.",
 }
 
 

@@ -41,6 +41,7 @@ KINDS = (
     "abort",
     "finish",
     "failure",
+    "recurrent states",
 )
 """What is counted, as the comparison names it; `failure` is a step in which both engines raised."""
 

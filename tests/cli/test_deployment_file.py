@@ -244,15 +244,15 @@ junk = st.recursive(
     max_leaves=6,
 )
 sizes = st.integers(-1, 40) | st.integers() | junk
-group_keys = st.sampled_from(["block_size", "window", "chunk", "extra_retained", "count", "nope"])
-kinds = st.sampled_from(["full", "mla", "sliding_window", "chunked_local"]) | junk
+group_keys = st.sampled_from(["block_size", "window", "chunk", "extra_retained", "speculative", "count", "nope"])
+kinds = st.sampled_from(["full", "mla", "sliding_window", "chunked_local", "mamba_none", "mamba_align"]) | junk
 some_groups = st.builds(
     lambda kind, rest: {"kind": kind, "block_size": 4, **rest},
     kinds,
     st.dictionaries(group_keys, sizes, max_size=4),
 )
-keys = st.sampled_from(["block_size", "window", "chunk", "extra_retained", "count", "nope"])
-kinds = st.sampled_from(["full", "mla", "sliding_window", "chunked_local"]) | junk
+keys = st.sampled_from(["block_size", "window", "chunk", "extra_retained", "speculative", "count", "nope"])
+kinds = st.sampled_from(["full", "mla", "sliding_window", "chunked_local", "mamba_none", "mamba_align"]) | junk
 some_groups = st.builds(
     lambda kind, rest: {"kind": kind, "block_size": 4, **rest}, kinds, st.dictionaries(group_keys, sizes, max_size=4)
 )

@@ -46,7 +46,7 @@ def report(command: Command, *arguments: str) -> dict[str, Any]:
     return {**json.loads(result.out), "exit": result.code}
 
 
-@pytest.mark.parametrize(("spec", "design"), [(OLD, "vllm-0.22"), (NEW, "vllm-0.33")])
+@pytest.mark.parametrize(("spec", "design"), [(OLD, "vllm-0.21"), (NEW, "vllm-0.33")])
 def test_a_faithful_fork_shows_no_difference(command: Command, fork: Fork, spec: str, design: str) -> None:
     found = report(command, str(fork(spec)))
     assert (found["exit"], found["verdict"]["kind"], found["parted"]) == (0, "holds", None)
@@ -103,7 +103,7 @@ def test_junit_has_a_case_for_equality_and_for_each_invariant(command: Command, 
     failed = [case.name for case in suite if case.is_failure]
     assert failed == ["equality"]
     assert {"equality", "no_block_lost", "window_intact", "covered: preemption"} <= {case.name for case in suite}
-    assert result.out.startswith(f"{fork(OLD)} parts from the oracle of vllm-0.22 at action 2: it has ")
+    assert result.out.startswith(f"{fork(OLD)} parts from the oracle of vllm-0.21 at action 2: it has ")
 
 
 def test_two_comparisons_give_the_same_bytes(command: Command, fork: Fork, tmp_path: Path) -> None:
@@ -219,13 +219,13 @@ def test_a_boot_that_demands_one_block_more_is_refuted(command: Command, fork: F
         found = report(command, str(fork(OLD)))
     assert (found["exit"], found["verdict"]["kind"], found["parted"]) == (1, "refuted", None)
     assert found["boots"]["found"] == found["boots"]["least"] + 1
-    assert "boots otherwise than vllm-0.22: its smallest pool has " in found["headline"]
+    assert "boots otherwise than vllm-0.21: its smallest pool has " in found["headline"]
     assert f"--impl {fork(OLD)}" in found["boots"]["check"]
 
 
 def test_a_fork_that_ends_its_process_is_no_answer(command: Command, fork: Fork) -> None:
     end = Slip("v1/core/sched/scheduler.py", "schedule", r"(scheduled_new_reqs: )", r"__import__('os')._exit(7); \1")
     with slipped(fork(OLD), end):
-        result = command("diff", str(fork(OLD)), "--design", "vllm-0.22")
+        result = command("diff", str(fork(OLD)), "--design", "vllm-0.21")
     assert (result.code, result.out, result.err.count("\n")) == (3, "", 1)
-    assert result.err.startswith(f"poolproof: {fork(OLD)} beside the oracle of vllm-0.22 gave no answer: its process")
+    assert result.err.startswith(f"poolproof: {fork(OLD)} beside the oracle of vllm-0.21 gave no answer: its process")

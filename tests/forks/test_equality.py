@@ -10,7 +10,7 @@ from poolproof.forks import Implementation
 from poolproof.forks.releases import DESIGN_OF, RELEASES
 from poolproof.spec import named
 
-SHOWN = ("preemption", "recycling", "gate refusal", "draft rejection", "abort", "resume")
+SHOWN = ("preemption", "recycling", "gate refusal", "draft rejection", "abort", "resume", "recurrent states")
 
 
 @pytest.mark.network

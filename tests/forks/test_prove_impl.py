@@ -132,7 +132,7 @@ def test_a_release_without_gate_and_without_the_method_is_unsupported(release: R
         "SlidingWindowManager has no get_num_skipped_tokens",
         "ChunkedLocalAttentionManager has no get_num_skipped_tokens",
         "the fork has no full-sequence gate",
-        "CacheConfig has no field mamba_cache_mode",
+        "this release has no Mamba cache mode align",
     }
 
 

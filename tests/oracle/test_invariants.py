@@ -75,7 +75,7 @@ class GreedyManager(CacheManager):
         answer = super().ask(request, scheduled, waiting=waiting, spare=spare)
         if answer.refused:
             return answer
-        extra = self.coordinator.allocate(request.name, self.slots(request, scheduled) + 2)
+        extra = self.coordinator.allocate(request.name, self.slots(request, scheduled) + 2, 0)
         return replace(answer, taken=tuple(map(sum, zip(answer.taken, extra, strict=True))))
 
 
@@ -87,7 +87,7 @@ class GrabbingManager(CacheManager):
     def ask(self, request: Request, scheduled: int, *, waiting: bool, spare: int = 0) -> Allocation:
         answer = super().ask(request, scheduled, waiting=waiting, spare=spare)
         if answer.refused and waiting and self.free:
-            self.coordinator.groups[0].allocate(request.name, 1)
+            self.coordinator.groups[0].allocate(request.name, 1, 1)
         return answer
 
 

@@ -55,7 +55,7 @@ def test_a_copied_pool_shares_nothing() -> None:
 
 def test_recycling_goes_down_from_the_edge_and_stops_at_the_first_null() -> None:
     window = group(SlidingWindow(2, window=2))
-    assert window.allocate("a", 12) == 6
+    assert window.allocate("a", 12, 12) == 6
     window.recycle("a", 5)
     assert window.table("a") == (0, 0, 3, 4, 5, 6)
     assert list(window.pool.free)[-2:] == [2, 1]
@@ -71,7 +71,7 @@ def test_recycling_goes_down_from_the_edge_and_stops_at_the_first_null() -> None
 
 def test_a_chunk_keeps_the_blocks_of_its_own_chunk_only() -> None:
     chunked = group(ChunkedLocal(2, chunk=4))
-    chunked.allocate("a", 12)
+    chunked.allocate("a", 12, 12)
     chunked.recycle("a", 7)
     assert chunked.table("a")[:3] == (0, 0, 3)
     chunked.recycle("a", 8)
@@ -80,7 +80,7 @@ def test_a_chunk_keeps_the_blocks_of_its_own_chunk_only() -> None:
 
 def test_full_attention_recycles_nothing() -> None:
     full = group(FullAttention(2))
-    full.allocate("a", 12)
+    full.allocate("a", 12, 12)
     full.recycle("a", 12)
     assert 0 not in full.table("a")
 
@@ -94,7 +94,7 @@ def test_a_prediction_counts_null_entries_as_listed_and_is_a_credit_without_the_
     assert SOUND.prediction_floor
     for design, predicted in (("sound", 0), ("vllm-0.11", -2)):
         full = group(FullAttention(2), design=design)
-        full.allocate("a", 12)
-        assert full.predicted("a", 8) == predicted
-        assert full.predicted("a", 14) == 1
-        assert full.allocate("a", 8) == 0
+        full.allocate("a", 12, 12)
+        assert full.predicted("a", 8, 8) == predicted
+        assert full.predicted("a", 14, 14) == 1
+        assert full.allocate("a", 8, 8) == 0
