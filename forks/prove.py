@@ -10,7 +10,6 @@ from ..proofs.decisions import Decisions
 from ..proofs.judgement import Judgement
 from ..proofs.settings import BLOCK_SIZES
 from ..proofs.state_properties import SPECULATIVE
-from ..proofs.symbolic import Property
 from ..spec.errors import UsageError
 from .implementation import Implementation
 from .loader import Core
@@ -31,6 +30,9 @@ PROPERTIES = (
     *OF_STATES,
 )
 """What can be asked of an implementation."""
+
+QUESTIONS = (*((name,) for name in PROPERTIES if name not in OF_STATES), OF_STATES)
+"""What is asked about together: properties of states speak of the same steps."""
 
 
 def prove_implementation(
@@ -70,50 +72,62 @@ def prove_running(
     Raises:
         UsageError: There is no such property.
     """
-    for name in _known(properties):
-        if on_progress is not None:
-            on_progress(f"{implementation.source.origin}: {name}")
-        # One number at a time, so that no single answer takes long.
-        for number in _numbers(name, block_sizes):
-            yield from implementation.call(f"{__name__}:judge", {"name": name, "number": number})
+    chosen = _known(properties)
+    for names in QUESTIONS:
+        asked = [name for name in names if name in chosen]
+        if asked:
+            if on_progress is not None:
+                on_progress(f"{implementation.source.origin}: {', '.join(asked)}")
+            yield from _asked(implementation, asked, block_sizes)
 
 
-def _numbers(name: str, block_sizes: Sequence[int] | None) -> Sequence[int | None]:
-    """List the block sizes, or the drafts per step, at which a property is decided; None stands for every number."""
-    if name in OF_STATES:
+def _asked(implementation: Implementation, names: Sequence[str], block_sizes: Sequence[int] | None) -> list[Judgement]:
+    """Ask about one number at a time, so that no single answer takes long, and sort what comes by property."""
+    found: list[Judgement] = []
+    for number in _numbers(names, block_sizes):
+        found += implementation.call(f"{__name__}:judge", {"names": list(names), "number": number})
+    return sorted(found, key=lambda judgement: names.index(judgement.name))
+
+
+def _numbers(names: Sequence[str], block_sizes: Sequence[int] | None) -> Sequence[int | None]:
+    """List the block sizes, or the drafts per step, at which properties are decided; None stands for every number."""
+    if names[0] in OF_STATES:
         return SPECULATIVE
-    if name not in AT_BLOCK_SIZES:
+    if names[0] not in AT_BLOCK_SIZES:
         return (None,)
     return BLOCK_SIZES if block_sizes is None else block_sizes
 
 
-def judge(core: Core, name: str, number: int | None) -> list[Judgement]:
-    """Decide one property of a loaded fork in every setting; this runs beside the fork."""
-    from ..proofs.symbolic import examine
+def judge(core: Core, names: Sequence[str], number: int | None) -> list[Judgement]:
+    """Decide properties of a loaded fork that are asked about together, in every setting; this runs beside the fork."""
     from .interpretation import ASSUMED, interpreted
 
     decisions, of_cap = decisions_of(core)
-    assumed = (*ASSUMED, *_assumed_of(name, of_cap))
+    assumed = (*ASSUMED, *_assumed_of(names, of_cap))
     with interpreted(core):
-        found = [examine(subject) for subject in _subjects(decisions, name, number) if subject.name == name]
+        found = [each for each in _examined(decisions, names, number) if each.name in names]
     return [replace(judgement, assumed=(*assumed, *judgement.assumed)) for judgement in found]
 
 
-def _subjects(decisions: Decisions, name: str, number: int | None) -> Iterator[Property]:
+def _examined(decisions: Decisions, names: Sequence[str], number: int | None) -> Iterator[Judgement]:
     from ..proofs.implementation_properties import boot_properties, cache_properties
     from ..proofs.state_properties import state_properties
+    from ..proofs.symbolic import examine, examine_together
 
-    if number is None:
-        return cache_properties(decisions)
-    return state_properties(decisions, number) if name in OF_STATES else boot_properties(decisions, number)
+    if number is not None and names[0] in OF_STATES:
+        for shared in state_properties(decisions, number):
+            yield from examine_together(shared)
+        return
+    subjects = cache_properties(decisions) if number is None else boot_properties(decisions, number)
+    yield from (examine(subject) for subject in subjects if subject.name in names)
 
 
-def _assumed_of(name: str, of_cap: tuple[str, ...]) -> tuple[str, ...]:
+def _assumed_of(names: Sequence[str], of_cap: tuple[str, ...]) -> tuple[str, ...]:
     from .state_runs import ASSUMED
 
-    if name in OF_STATES:
+    if names[0] in OF_STATES:
         return ASSUMED
-    return of_cap if name.startswith("cap_") else ()
+    return of_cap if names[0].startswith("cap_") else ()
 
 
 def decisions_of(core: Core) -> tuple[Decisions, tuple[str, ...]]:

@@ -130,6 +130,8 @@ def _kinds(action: Action, record: StepRecord | None, before: Snapshot, after: S
     return {kind for kind, did in happened.items() if did}
 
 
+MOST_REQUESTS = 6
+
 DRAWS_PER_RUN = 20
 """The deployments that are drawn at most for one that the implementation accepts."""
 
@@ -178,7 +180,9 @@ def compare(
         if result.scenarios == scenarios:
             break
         draw = random.Random(source.getrandbits(64))  # noqa: S311
-        deployment, priority = random_deployment(draw, design, wild=wild, batches=batches), draw.random() < 0.4
+        pressing = draw.random() < PRESSING
+        deployment = random_deployment(draw, design, wild=wild, batches=batches, pressing=pressing)
+        priority = draw.random() < (0.7 if pressing else 0.4)
         try:
             implementation = make(deployment, priority)
         except UnsupportedError as refusal:
@@ -187,22 +191,27 @@ def compare(
         result.scenarios += 1
         pair = Pair(boot(deployment, design, priority=priority, forced=True), implementation, design, priority=priority)
         try:
-            _run(pair, draw)
+            _run(pair, draw, pressing=pressing)
         except PairError as failure:
             result.failures.append(failure)
         result.coverage.update(pair.shown)
     return result
 
 
-def _run(pair: Pair, draw: random.Random, longest: int = 60) -> None:
+PRESSING = 0.15
+"""How many of the runs have all requests soon after each other: each short, so that it decodes beside the others, and
+more urgent than those before it, so that it may cost them their blocks."""
+
+
+def _run(pair: Pair, draw: random.Random, *, pressing: bool, longest: int = 60) -> None:
     """Do random things to a pair: one to six requests, steps, now and then an abort."""
-    wanted, submitted = draw.randint(1, 6), 0
+    wanted, submitted = MOST_REQUESTS if pressing else draw.randint(1, MOST_REQUESTS), 0
     for _ in range(longest):
         if pair.ended or (submitted == wanted and not pair.unfinished):
             return
         chance = draw.random()
-        if submitted < wanted and (chance < 0.35 or not pair.unfinished):
-            pair.do(Submit(_submission(pair, draw, f"r{submitted}")))
+        if submitted < wanted and (chance < (0.6 if pressing else 0.35) or not pair.unfinished):
+            pair.do(Submit(_pressing(pair, draw, submitted) if pressing else _submission(pair, draw, submitted)))
             submitted += 1
         elif chance > 0.96:
             pair.do(Abort(draw.choice(pair.unfinished)))
@@ -210,11 +219,20 @@ def _run(pair: Pair, draw: random.Random, longest: int = 60) -> None:
             pair.do(Step(_acceptance(pair, draw)))
 
 
-def _submission(pair: Pair, draw: random.Random, name: str) -> Submission:
+def _submission(pair: Pair, draw: random.Random, number: int) -> Submission:
     length = int(pair.oracle.deployment.max_model_len)
     any_length = draw.randint(1, length - 1)
-    prompt = draw.choice((any_length, any_length, any_length, length - 1, draw.randint(1, min(3, length - 1))))
-    return Submission(name, prompt, draw.randint(1, length - prompt), draw.randint(0, 2) if pair.priority else 0)
+    prompt = draw.choice((any_length, any_length, length - 1, length - 1, draw.randint(1, min(3, length - 1))))
+    priority = draw.randint(0, 2) if pair.priority else 0
+    return Submission(f"r{number}", prompt, draw.randint(1, length - prompt), priority)
+
+
+def _pressing(pair: Pair, draw: random.Random, number: int) -> Submission:
+    """Draw a short prompt with a long answer, mostly more urgent than what was submitted before it."""
+    length = int(pair.oracle.deployment.max_model_len)
+    prompt = draw.randint(1, min(3, length - 1))
+    priority = max(0, draw.choice((2, 2, 1)) - number // 2) if pair.priority else 0
+    return Submission(f"r{number}", prompt, draw.randint((length - prompt + 1) // 2, length - prompt), priority)
 
 
 def _acceptance(pair: Pair, draw: random.Random) -> tuple[tuple[str, int], ...]:

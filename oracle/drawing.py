@@ -15,35 +15,45 @@ BLOCK_SIZES = (1, 2, 3, 4, 8)
 STATES: dict[str, type[MambaNone]] = {kind.kind: kind for kind in (MambaNone, MambaAll, MambaAlign)}
 """The kinds of recurrent groups; those of one model are of one kind."""
 
-RECURRENT = 1 / 3
+GROUPS = (1, 1, 2, 2, 3, 3, 4, 4, 6)
+"""How many groups there are; more than four are no kind of their own, and slow."""
+
+RECURRENT = 1 / 5
 """How many of the deployments have recurrent groups."""
 
 
-def random_deployment(draw: random.Random, design: Design, *, wild: bool, batches: int) -> Deployment:
-    """Draw a deployment of one to four groups, some recurrent, lookahead 0 to 5, chunked prefill on and off."""
+def random_deployment(
+    draw: random.Random, design: Design, *, wild: bool, batches: int, pressing: bool = False
+) -> Deployment:
+    """Draw a deployment of one to six groups, some recurrent, lookahead 0 to 5, chunked prefill on and off.
+
+    Where requests are to press each other, many may run at once, and a few of them use up a step.
+    """
     length = draw.choice((8, 12, 16, 24, 32, 40))
-    lookahead = draw.choice((0, 0, 0, 1, 2, 3, 4, 5)) if batches == 1 or design.drafts_in_flight else 0
-    chunked = draw.random() < 0.75
-    budget = draw.randint(lookahead + 1, length) if chunked else draw.randint(length, 2 * length)
+    slots = (0, 1, 2, 3) if pressing else (0, 0, 0, 1, 2, 3, 4, 5)
+    lookahead = draw.choice(slots) if batches == 1 or design.drafts_in_flight else 0
+    chunked = draw.random() < 0.75 or pressing
+    most = min(length, 2 * lookahead + 6) if pressing else length
+    budget = draw.randint(lookahead + 1, most) if chunked else draw.randint(length, 2 * length)
     deployment = Deployment(
         groups=_groups(draw, length, lookahead, design),
         max_model_len=length,
         max_num_batched_tokens=budget,
-        max_num_seqs=draw.choice((1, 2, 3, 8)),
+        max_num_seqs=8 if pressing else draw.choice((1, 2, 3, 8)),
         max_concurrent_batches=batches,
         lookahead=lookahead,
         chunked_prefill=chunked,
         watermark=draw.choice((0, 0, 1, 2)) if design.watermark else 0,
     )
     least = boot_requirement(deployment, design)
-    factor = draw.choice((0.5, 0.8, 1.0, 1.0, 1.2, 1.5, 2.0)) if wild else draw.choice((1.0, 1.2, 1.5, 2.0))
+    factor = draw.choice((0.5, 0.8, 1.0, 1.0, 1.2, 1.5, 2.0)) if wild else draw.choice((1.0, 1.0, 1.0, 1.2, 1.5, 2.0))
     # The exact minimum, one block less and one more are where a gate and a boot that disagree by one show it.
     return replace(deployment, blocks=max(2, int(least * factor) + draw.choice((-1, 0, 0, 1))))
 
 
 def _groups(draw: random.Random, length: int, lookahead: int, design: Design) -> tuple[Group, ...]:
     """Draw groups, recurrent ones among them in a third of the draws, and now and then nothing else."""
-    others = [_cache(draw, length) for _ in range(draw.randint(1, 4))]
+    others = [_cache(draw, length) for _ in range(draw.choice(GROUPS))]
     if draw.random() > RECURRENT:
         return tuple(map(Group, others))
     kinds = [kind for kind in STATES if kind in design.planning.kinds]

@@ -15,7 +15,7 @@ from hypothesis.strategies import DataObject
 from ..spec.deployment import Deployment
 from ..spec.design import Design
 from ..spec.errors import UnsupportedError
-from .comparison import Pair, PairError
+from .comparison import MOST_REQUESTS, Pair, PairError
 from .engine import Engine
 from .reference import boot
 from .strategies import deployments, submissions
@@ -23,8 +23,6 @@ from .trace import Abort, Scenario, Step, Submit
 
 Make = Callable[[Deployment, bool], Engine]
 """Boot the implementation on `deployment.blocks`, by priority or not, whatever its startup check says."""
-
-MOST_REQUESTS = 6
 
 
 class EngineMachine(RuleBasedStateMachine):

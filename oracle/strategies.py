@@ -18,7 +18,7 @@ from .engine import Submission
 
 @st.composite
 def deployments(draw: DrawFn, design: Design, *, wild: bool = False, batches: int = 1) -> Deployment:
-    """Draw a deployment of one to four groups whose pool passes the boot of a design.
+    """Draw a deployment of one to six groups whose pool passes the boot of a design.
 
     Args:
         draw: Hypothesis' own.
@@ -46,10 +46,10 @@ def deployments(draw: DrawFn, design: Design, *, wild: bool = False, batches: in
 
 @st.composite
 def groups(draw: DrawFn, length: int, lookahead: int, design: Design) -> tuple[Group, ...]:
-    """Draw one to four groups, recurrent ones of one kind among them in some of the draws."""
-    others = draw(st.lists(caches(length), min_size=0, max_size=4))
+    """Draw one to six groups, recurrent ones of one kind among them in some of the draws."""
+    others = draw(st.lists(caches(length), min_size=0, max_size=6))
     states = draw(st.lists(recurrent(length, lookahead, design), min_size=0 if others else 1, max_size=1))
-    return tuple(Group(cache) for cache in (*others[: 4 - len(states)], *states))
+    return tuple(Group(cache) for cache in (*others[: 6 - len(states)], *states))
 
 
 @st.composite

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..spec.arithmetic import Term, Truth, every
 from ..spec.deployment import Deployment
@@ -17,8 +17,11 @@ from ..spec.states import MambaAlign
 from .decisions import Decisions, History, Replay, StateRun
 from .proxy import lifted
 from .settings import BLOCK_SIZE, BUDGET, LENGTH, PROMPT, Shape, aligned_states, limits, states
-from .symbolic import Claim, Property
+from .symbolic import Claim, Property, Together
 from .theorem import Assumption, Point, Variable
+
+Claiming: TypeAlias = Callable[[StateRun, Point], Claim]
+"""States a claim about the steps that were taken."""
 
 SPECULATIVE = (0, 1, 2)
 """The numbers of drafts per step at which states are decided."""
@@ -128,16 +131,30 @@ def courses(speculative: int, counts_in_flight: bool) -> Iterator[Course]:
             yield Course(aligned_states(speculative), speculative, batches, 2 + batches, 3, decodes=True)
 
 
-def state_properties(decisions: Decisions, speculative: int) -> Iterator[Property]:
-    """List what must hold of states, for so many drafts per step."""
+def state_properties(decisions: Decisions, speculative: int) -> Iterator[Together]:
+    """List what must hold of states, for so many drafts per step; the steps of one course are taken once for all."""
     for course in courses(speculative, decisions.counts_in_flight):
-        yield boot_covers_held(decisions, course)
-        yield prediction_covers_allocation(decisions, course)
+        yield about_states(decisions, course)
+
+
+def about_states(decisions: Decisions, course: Course) -> Together:
+    """State all that must hold of the states of one course."""
+    claims = (_held_within(decisions, course), _predicted(course))
+
+    def program(at: Point) -> tuple[Claim, ...]:
+        run = decisions.steps(course.deployment(at), course.history(at))
+        return tuple(claim(run, at) for claim in claims)
+
+    return Together((boot_covers_held(decisions, course), prediction_covers_allocation(decisions, course)), program)
 
 
 def boot_covers_held(decisions: Decisions, course: Course) -> Property:
     """State that a request never holds more states than boot reserves for it."""
+    sentence = "A request never holds more states of a group than boot reserves for it."
+    return _about(course, "boot_covers_held", sentence, decisions, _held_within(decisions, course))
 
+
+def _held_within(decisions: Decisions, course: Course) -> Claiming:
     def claim(run: StateRun, at: Point) -> Claim:
         reserved = decisions.reserves(course.deployment(at))
         held = {f"held after step {number}": step.held for number, step in enumerate(run.steps, 1)}
@@ -145,13 +162,16 @@ def boot_covers_held(decisions: Decisions, course: Course) -> Property:
             all(step.held <= reserved for step in run.steps), course.reached(run, at), {**held, "reserved": reserved}
         )
 
-    sentence = "A request never holds more states of a group than boot reserves for it."
-    return _about(course, "boot_covers_held", sentence, decisions, claim)
+    return claim
 
 
 def prediction_covers_allocation(decisions: Decisions, course: Course) -> Property:
     """State that no step fails, or takes more states than it was said to need; less than none counts as none."""
+    sentence = "No step fails, or takes more blocks than was predicted of it."
+    return _about(course, "prediction_covers_allocation", sentence, decisions, _predicted(course))
 
+
+def _predicted(course: Course) -> Claiming:
     def claim(run: StateRun, at: Point) -> Claim:
         within = all(step.taken <= max(step.predicted, 0) for step in run.steps)
         shown = {
@@ -161,13 +181,10 @@ def prediction_covers_allocation(decisions: Decisions, course: Course) -> Proper
         told = {"failure": run.failure} if run.failure else shown
         return Claim(within and not run.failure, course.reached(run, at), told)
 
-    sentence = "No step fails, or takes more blocks than was predicted of it."
-    return _about(course, "prediction_covers_allocation", sentence, decisions, claim)
+    return claim
 
 
-def _about(
-    course: Course, name: str, sentence: str, decisions: Decisions, claim: Callable[[StateRun, Point], Claim]
-) -> Property:
+def _about(course: Course, name: str, sentence: str, decisions: Decisions, claim: Claiming) -> Property:
     def program(at: Point) -> Claim:
         return claim(decisions.steps(course.deployment(at), course.history(at)), at)
 

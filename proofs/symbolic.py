@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import z3
 
@@ -84,19 +84,59 @@ def examine(subject: Property, limits: Limits | None = None) -> Judgement:
     ).judgement()
 
 
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Put properties together that speak of one and the same run, so that its paths are explored once.
+
+    Args:
+        subjects: The properties; variables, premises and limits are those of the first.
+        program: Runs the implementation at a point and states their claims, in their order.
+    """
+
+    subjects: tuple[Property, ...]
+    program: Callable[[Point], tuple[Claim, ...]]
+
+
+def examine_together(shared: Together, limits: Limits | None = None) -> list[Judgement]:
+    """Execute the implementation on every path and decide each property; each is told the cost of them all."""
+    bounds = limits or Limits()
+    bounds = replace(bounds, values=shared.subjects[0].values)
+    whole = _Examination(replace(shared.subjects[0], program=cast("Any", shared.program)), bounds)
+    paths = whole.explored()
+    return [
+        _Examination(subject, bounds).judged([_part(path, number) for path in paths], whole.ledger)
+        for number, subject in enumerate(shared.subjects)
+    ]
+
+
+def _part(path: Path, number: int) -> Path:
+    """Keep one of the claims at the end of a path."""
+    return path if path.error is not None else replace(path, value=cast("tuple[Claim, ...]", path.value)[number])
+
+
 class _Examination:
     """One property, its paths, and the questions about them."""
 
     def __init__(self, subject: Property, limits: Limits) -> None:
         self._subject = subject
         self._limits = limits
-        self._ledger = Ledger()
+        self.ledger = Ledger()
         names = [variable.name for variable in subject.variables]
         self._question = Question(tuple(names), tuple(_assumed(subject, Point({name: z3.Int(name) for name in names}))))
 
     def judgement(self) -> Judgement:
         """Explore, decide, and add up."""
-        paths = explore(self._execute, self._question, self._limits, self._ledger)
+        return self.judged(self.explored(), Ledger())
+
+    def explored(self) -> list[Path]:
+        """Execute the program on every path."""
+        return explore(self._execute, self._question, self._limits, self.ledger)
+
+    def judged(self, paths: Sequence[Path], explored: Ledger) -> Judgement:
+        """Decide on paths that were explored, here or elsewhere, and add up what that took."""
+        self.ledger.cost += explored.cost
+        self.ledger.core |= explored.core
+        self.ledger.notes |= explored.notes
         accepting = [path for path in paths if path.error is None]
         verdict = self._lost(paths) or self._vacuous(accepting) or self._decided(accepting)
         return Judgement(
@@ -106,8 +146,8 @@ class _Examination:
             self._subject.scope,
             len(paths),
             len(accepting),
-            self._ledger.cost,
-            tuple(sorted(self._ledger.notes)),
+            self.ledger.cost,
+            tuple(sorted(self.ledger.notes)),
         )
 
     def _execute(self, run: Run) -> Claim:
@@ -153,22 +193,22 @@ class _Examination:
         unknown = sum(answer is Answer.UNKNOWN for _, answer in answers)
         if unknown:
             return Inconclusive(f"the solver did not decide the claim on {unknown} of {len(answers)} paths")
-        needed = tuple(text for text, _ in self._question.tracked if text in self._ledger.core)
-        return Proved(needed, self._ledger.cost)
+        needed = tuple(text for text, _ in self._question.tracked if text in self.ledger.core)
+        return Proved(needed, self.ledger.cost)
 
     def _ask(self, path: Path, condition: z3.BoolRef) -> Answer:
         if z3.is_false(condition):
             return Answer.UNSATISFIABLE
         reply = ask(self._question.also(*path.condition, condition), self._limits.budget)
-        self._ledger.cost += reply.cost
-        self._ledger.core |= set(reply.core)
+        self.ledger.cost += reply.cost
+        self.ledger.core |= set(reply.core)
         return reply.answer
 
     def _refuted(self, failing: Sequence[Path]) -> Verdict:
         """Find the smallest counterexample over all failing paths, and run it on the code itself."""
         fails = z3.Or(*(z3.And(*path.condition, z3.Not(_term(_claim(path).holds))) for path in failing))
         found = least(self._question.also(fails), self._limits.budget)
-        self._ledger.cost += found.cost
+        self.ledger.cost += found.cost
         if found.reply.answer is not Answer.SATISFIABLE or not found.proven:
             return Inconclusive("the claim fails, but no smallest counterexample was established")
         return self._replayed(dict(found.reply.values))

@@ -155,7 +155,8 @@ class Design:
 
 SOUND = Design(
     name="sound",
-    summary="What is proved: one bound for boot and gate, everything paid for, and no request let in to be preempted.",
+    summary="What is proved: one bound for boot and gate, everything paid for, and no request let in to be preempted "
+    "(where a chunk is made of whole blocks).",
 )
 
 VLLM_033 = replace(

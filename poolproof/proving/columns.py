@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ..forks import Implementation, Source
 from ..forks.observations import SETTING, facts, observe
-from ..forks.prove import PROPERTIES, prove_running
+from ..forks.prove import QUESTIONS, prove_running
 from ..forks.results import Results
 from ..oracle.verdict import Inconclusive, Proved, Refuted, Unsupported, Verdict
 from ..proofs.judgement import Judgement
@@ -36,10 +36,10 @@ def _cells(
 ) -> Iterator[Cell]:
     key = implementation.source.sha256
     sizes = ", ".join(map(str, block_sizes))
-    for name in PROPERTIES:
-        tell(f"{implementation.source.origin}: {name}")
-        proved = lambda name=name: list(prove_running(implementation, [name], block_sizes=block_sizes))  # noqa: E731
-        yield from folded(results.answer((key, name, sizes), proved))
+    for names in QUESTIONS:
+        tell(f"{implementation.source.origin}: {', '.join(names)}")
+        proved = lambda names=names: list(prove_running(implementation, names, block_sizes=block_sizes))  # noqa: E731
+        yield from folded(results.answer((key, *names, sizes), proved))
     for name, sentence, verdict in results.answer((key, "observations"), lambda: list(observe(implementation))):
         yield Cell(Row(name, SETTING, sentence), verdict)
 

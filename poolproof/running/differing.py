@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..forks import Implementation
     from ..forks.parting import BootParting, BootsCompared, Compared, Parting
 
-SIZES = {"smoke": (500, 0), "ci": (4000, 300), "nightly": (40_000, 3000)}
+SIZES = {"smoke": (700, 0), "ci": (4000, 300), "nightly": (40_000, 3000)}
 """The random runs, and the examples for Hypothesis, of each profile."""
 
 ROUND = 25
@@ -299,7 +299,7 @@ def _scope(plan: Plan) -> Iterator[str]:
     in_flight = "1 batch" if plan.batches == 1 else f"{plan.batches} batches"
     yield f"profile {plan.profile}, seed {plan.seed}; {in_flight} in flight; {pools}"
     yield (
-        "1 to 4 groups of full, latent, sliding-window and chunked-local caches, blocks of 1 to 8 tokens, sequences of "
-        "8 to 40, lookahead 0 to 5, chunked prefill on and off, no context parallelism, by arrival and by priority; "
-        "1 to 6 requests"
+        "1 to 6 groups of full, latent, sliding-window, chunked-local and recurrent caches, blocks of 1 to 8 tokens, "
+        "sequences of 8 to 40, lookahead 0 to 5, chunked prefill on and off, no context parallelism, by arrival and by "
+        "priority; 1 to 6 requests"
     )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...spec.aligned import FRESH, Copies, advanced, checkpoint_taken, copies_held, settled_but_drafts
 from ...spec.arithmetic import Term, Truth, every
 from ...spec.attention import blocks_for
 from ...spec.deployment import Deployment, Group
-from ...spec.design import SOUND
+from ...spec.design import SOUND, Design
 from ...spec.sizing import group_requirement
 from ...spec.states import MambaAlign
+from ...spec.tables import retired
 from ..theorem import (
     Expectation,
     Formula,
@@ -19,12 +22,13 @@ from ..theorem import (
     Theorem,
     Variable,
     at_most,
+    equal,
     given,
     implies,
     legal_cache,
     variant,
 )
-from .common import BLOCK_SIZE, COMPUTED, SCHEDULED
+from .common import BLOCK_SIZE, COMPUTED, LOOKAHEAD, MAX_CONCURRENT_BATCHES, SCHEDULED
 from .states import SPECULATIVE
 
 FAMILY = "aligned"
@@ -277,4 +281,95 @@ TWO_BATCHES = Theorem(
     mutants=(variant("nothing more is reserved", _runs_within(in_flight=True)),),
 )
 
-THEOREMS = (*STEPS, *RUNS, TWO_BATCHES)
+_PROCESSED = Variable("processed", "tokens", "the tokens whose steps have settled")
+_END = Variable("end", "tokens", "where the step that is computed last ends")
+_COPIES = Variable("copies", "states", "copied by steps in flight, and not gone back yet")
+_STEPS_IN_FLIGHT = Variable("steps_in_flight", "steps", "that have not settled, beside the one that starts")
+_UNPAID_FLIGHT = replace(SOUND, state_in_flight_budget=False)
+
+
+def _paid(design: Design) -> Quantity:
+    """Count what boot reserves for the batches in flight."""
+
+    def of(at: Point) -> Term:
+        batches, lookahead = at.max_concurrent_batches, at.get("lookahead", 0)
+        groups = (Group(_cache(at)),)
+        flying = Deployment(groups, 1, 1, max_concurrent_batches=batches, lookahead=lookahead)
+        return group_requirement(_cache(at), flying, design)
+
+    return Quantity("reserved", of)
+
+
+def _spanned(retires: bool = True) -> Quantity:
+    """Count all entries from the first that may be read again to the last speculated one, as if none were empty."""
+
+    def of(at: Point) -> Term:
+        gone = retired(_cache(at), at.processed, SOUND) if retires else 0
+        return blocks_for(at.end, at.block_size) + _cache(at).speculative - gone
+
+    return Quantity("held", of)
+
+
+_REACH = given(
+    "end <= processed + max_concurrent_batches * (1 + lookahead)",
+    lambda at: every([at.end >= at.processed, at.end <= at.processed + at.max_concurrent_batches * (1 + at.lookahead)]),
+)
+_FLYING = given("max_concurrent_batches >= 1", lambda at: at.max_concurrent_batches >= 1)
+_SEVERAL = Statement("several batches are in flight", lambda at: at.max_concurrent_batches >= 2)
+
+DRAFTS_IN_FLIGHT = Theorem(
+    name="drafts_in_flight_keep_states_within_a_reservation_for_all_batches",
+    sentence="Where processed tokens count as settled, a state for every block that the drafts of all batches in "
+    "flight can reach is enough while decoding, whatever is rejected.",
+    family=FAMILY,
+    variables=(BLOCK_SIZE, SPECULATIVE, MAX_CONCURRENT_BATCHES, LOOKAHEAD, _PROCESSED, _END),
+    premises=(_LEGAL, _FLYING, _REACH),
+    claim=at_most(_spanned(), _paid(SOUND)),
+    covers=(
+        _SEVERAL,
+        Statement("drafts reach beyond a block", lambda at: at.lookahead > at.block_size),
+        variant("all is used up", equal(_spanned(), _paid(SOUND))),
+    ),
+    mutants=(
+        variant("one batch is paid for", at_most(_spanned(), _paid(_UNPAID_FLIGHT))),
+        variant("nothing goes back", at_most(_spanned(retires=False), _paid(SOUND))),
+    ),
+)
+
+_IN_FLIGHT_WITHIN = given(
+    "steps_in_flight < max_concurrent_batches", lambda at: at.steps_in_flight < at.max_concurrent_batches
+)
+_COPIES_OF_STEPS = given("copies <= steps_in_flight", lambda at: at.copies <= at.steps_in_flight)
+
+
+def _left(more: int = 1) -> Quantity:
+    """Count the running state, the speculated ones and the copies when a step has copied the running one again."""
+    return Quantity("held", lambda at: 1 + _cache(at).speculative + at.copies + more)
+
+
+def _each_leaves_one(more: int = 1, paid: Design = SOUND) -> Statement:
+    within = at_most(_left(more), _paid(paid))
+    return Statement(
+        f"copies <= steps in flight, and {within.text}",
+        lambda at: every([at.copies + more <= at.steps_in_flight + 1, within.holds(at)]),
+        within.shown,
+    )
+
+
+CHUNKS_IN_FLIGHT = Theorem(
+    name="chunks_in_flight_keep_states_within_a_reservation_for_all_batches",
+    sentence="A step copies the running state once, and the copy goes back when that step settles; so a state for "
+    "each batch in flight is enough while a prompt is computed, and the next step finds no more copies than steps in "
+    "flight.",
+    family=FAMILY,
+    variables=(BLOCK_SIZE, SPECULATIVE, MAX_CONCURRENT_BATCHES, _STEPS_IN_FLIGHT, _COPIES),
+    premises=(_LEGAL, _IN_FLIGHT_WITHIN, _COPIES_OF_STEPS),
+    claim=_each_leaves_one(),
+    covers=(_SEVERAL, Statement("copies are in flight", lambda at: at.copies >= 2)),
+    mutants=(
+        variant("a step leaves two copies", _each_leaves_one(2)),
+        variant("one batch is paid for", _each_leaves_one(paid=_UNPAID_FLIGHT)),
+    ),
+)
+
+THEOREMS = (*STEPS, *RUNS, TWO_BATCHES, DRAFTS_IN_FLIGHT, CHUNKS_IN_FLIGHT)

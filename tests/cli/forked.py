@@ -53,6 +53,15 @@ SLIPS = {
     "the gate's comparison is off by one": Slip(
         "v1/core/kv_cache_manager.py", "", r"(if \w+) > (self\.block_pool\.get_num_free_blocks\(\):)", r"\1 >= \2"
     ),
+    "a preempted request keeps its share of the step": Slip(
+        "v1/core/sched/scheduler.py", "schedule", r"(token_budget \+=) (\w)", r"\1 0 * \2"
+    ),
+    "the gate is left open after three preemptions": Slip(
+        "v1/core/sched/scheduler.py",
+        "schedule",
+        r"(full_sequence_must_fit=self\.scheduler_reserve_full_isl)",
+        r"\1 and request.num_preemptions < 3",
+    ),
 }
 
 

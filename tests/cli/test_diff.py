@@ -50,9 +50,16 @@ def report(command: Command, *arguments: str) -> dict[str, Any]:
 def test_a_faithful_fork_shows_no_difference(command: Command, fork: Fork, spec: str, design: str) -> None:
     found = report(command, str(fork(spec)))
     assert (found["exit"], found["verdict"]["kind"], found["parted"]) == (0, "holds", None)
-    assert (found["design"], found["scenarios"]) == (design, 500)
+    assert (found["design"], found["scenarios"]) == (design, 700)
     covered = {count["what"]: count["times"] for count in found["coverage"]}
     assert all(covered[kind] >= 30 for kind in SHOWN), covered
+
+
+MOST_ACTIONS = {
+    "the gate is left open after three preemptions": 24,
+    "a preempted request keeps its share of the step": 24,
+}
+"""What takes several preemptions takes as many steps."""
 
 
 @pytest.mark.parametrize("slip", SLIPS)
@@ -63,7 +70,7 @@ def test_one_changed_line_is_caught_and_replayed(
     with slipped(fork(spec), SLIPS[slip]):
         found = report(command, str(fork(spec)), "--save", str(tmp_path))
         assert (found["exit"], found["verdict"]["kind"]) == (1, "refuted")
-        assert len(found["parted"]["actions"]) <= 12
+        assert len(found["parted"]["actions"]) <= MOST_ACTIONS.get(slip, 12)
         again = command(*found["parted"]["replay"].split()[1:])
         assert again.code == 1
         assert again.headline.startswith("REFUTED")

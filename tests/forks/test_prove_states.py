@@ -34,7 +34,7 @@ MANAGERS = "v1/core/single_type_kv_cache_manager.py"
 
 def judged(implementation: Implementation, name: str, speculative: int) -> list[Judgement]:
     found: tuple[Judgement, ...] = implementation.call(
-        "poolproof.forks.prove:judge", {"name": name, "number": speculative}
+        "poolproof.forks.prove:judge", {"names": [name], "number": speculative}
     )
     return list(found)
 
@@ -124,7 +124,7 @@ def test_the_newest_release_is_refuted_with_two_batches_in_flight_only(release: 
 def test_a_release_without_the_mode_is_unsupported(release: Release) -> None:
     for name in OF_STATES:
         found = judged(release("0.11.0"), name, 0)
-        assert one(found, ALIGNED).verdict == Unsupported("CacheConfig has no field mamba_cache_mode")
+        assert one(found, ALIGNED).verdict == Unsupported("this release has no Mamba cache mode align")
 
 
 def test_the_earliest_release_forgets_the_states_of_drafts(release: Release) -> None:
