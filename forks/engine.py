@@ -95,20 +95,24 @@ class ForkEngine:
     # -- beyond the protocol -------------------------------------------------------------------------------------
 
     def fingerprint(self) -> tuple[object, ...]:
-        """Return a hashable state: two equal ones mean that the engine goes on in the same way.
-
-        Beyond the snapshot it holds what some releases keep of earlier steps: the countdown until a request may
-        decode again, and which recurrent states were copied last.
-        """
+        """Return a hashable state: two equal ones mean that the engine goes on in the same way."""
         snapshot = self.snapshot()
+        views = tuple(snapshot.requests.items())
+        queues = (snapshot.free, snapshot.waiting, snapshot.running, snapshot.batches_in_flight)
+        return (*queues, views, self.memory())
+
+    def memory(self) -> tuple[object, ...]:
+        """Return what some releases keep of earlier steps, beyond the snapshot, and go by later.
+
+        That is the countdown until a request may decode again, and the recurrent states that were copied and have not
+        gone back.
+        """
         now = getattr(self._scheduler, "current_step", 0)
         countdowns = tuple(
             max(0, getattr(request, "next_decode_eligible_step", 0) - now)
             for request in self._scheduler.requests.values()
         )
-        views = tuple(snapshot.requests.items())
-        queues = (snapshot.free, snapshot.waiting, snapshot.running, snapshot.batches_in_flight)
-        return (*queues, views, countdowns, self._watch.copied())
+        return countdowns, self._watch.copied()
 
     # -- one step ------------------------------------------------------------------------------------------------
 

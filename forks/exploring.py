@@ -29,6 +29,6 @@ def explored(
         return ForkEngine(core, deployment, priority=priority)
 
     checks = searched_for(design, deployment, goals)
-    engine = reexecuted(make, progress_key)
+    engine = reexecuted(make, lambda engine: (progress_key(engine.snapshot()), engine.memory()))
     found = search(engine, design, requests, checks, priority=priority, aborts=aborts, limit=limit)
     return Exploration(found.states, found.transitions, found.complete, found.violations)

@@ -48,8 +48,8 @@ class Watch:
         )
 
     def copied(self) -> tuple[object, ...]:
-        """Show which entries of which tables the recurrent states were last copied from."""
-        return tuple([tuple(manager.last_state_block_idx.items()) for manager in self._moving.values()])
+        """Show which entries of which tables the recurrent states were last copied from, and are still held."""
+        return tuple([_copies(manager) for manager in self._moving.values()])
 
     def _get_num_blocks_to_allocate(self, *args: Any, **kwargs: Any) -> Any:
         """Remember the last prediction: the one before an allocation is the step's own."""
@@ -87,3 +87,8 @@ class Watch:
 
 def _no_gate(*args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError("this fork has no such gate")
+
+
+def _copies(manager: Any) -> tuple[tuple[str, int], ...]:
+    tables = manager.req_to_blocks
+    return tuple((name, at) for name, at in manager.last_state_block_idx.items() if not tables[name][at].is_null)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, Self
+from typing import Generic, Protocol, Self, TypeVar
 
 from ..spec.deployment import Deployment
 from .engine import Engine, Snapshot, StepRecord, Submission
@@ -22,15 +22,18 @@ class Explorable(Engine, Protocol):
         ...
 
 
-def reexecuted(make: Callable[[], Engine], key: Callable[[Snapshot], object]) -> Explorable:
+Made = TypeVar("Made", bound=Engine)
+
+
+def reexecuted(make: Callable[[], Made], key: Callable[[Made], object]) -> Explorable:
     """Make any engine explorable: a copy is a new engine to which everything is done again."""
     return _Reexecuted(make, key, ())
 
 
-class _Reexecuted:
+class _Reexecuted(Generic[Made]):
     """An engine and everything that was done to it."""
 
-    def __init__(self, make: Callable[[], Engine], key: Callable[[Snapshot], object], done: tuple[Action, ...]) -> None:
+    def __init__(self, make: Callable[[], Made], key: Callable[[Made], object], done: tuple[Action, ...]) -> None:
         self._make, self._key, self._done = make, key, done
         self._engine = make()
         for action in done:
@@ -40,11 +43,11 @@ class _Reexecuted:
     def deployment(self) -> Deployment:
         return self._engine.deployment
 
-    def copy(self) -> _Reexecuted:
+    def copy(self) -> _Reexecuted[Made]:
         return _Reexecuted(self._make, self._key, self._done)
 
     def key(self) -> object:
-        return self._key(self._engine.snapshot())
+        return self._key(self._engine)
 
     def submit(self, submission: Submission) -> None:
         self._engine.submit(submission)

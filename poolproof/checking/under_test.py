@@ -43,7 +43,7 @@ def choose(implementation: Implementation, findings: Findings) -> Choice:
     not share all, it is adapted.
     """
     found = _traits(implementation, findings)
-    likely = _by_likeness(found)
+    likely = _counting_alike(implementation, _by_likeness(found))
     alike = [design for design in likely if _running(design) == _running(likely[0])]
     nearest = alike[-1]
     adapted = replace(nearest, **found)

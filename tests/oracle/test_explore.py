@@ -158,7 +158,9 @@ def test_priorities_and_aborts_are_explored_too() -> None:
 def test_an_engine_that_cannot_be_copied_is_executed_again() -> None:
     deployment = small(FullAttention(1), length=4, budget=2)
     checks = promised(SOUND, deployment)
-    again = search(reexecuted(lambda: boot(deployment, SOUND), progress_key), SOUND, PAIR, checks)
+    again = search(
+        reexecuted(lambda: boot(deployment, SOUND), lambda engine: progress_key(engine.snapshot())), SOUND, PAIR, checks
+    )
     copied = search(boot(deployment, SOUND), SOUND, PAIR, checks)
     assert (again.states, again.transitions) == (copied.states, copied.transitions)
 
