@@ -97,7 +97,7 @@ def test_what_a_release_refuses_is_told_in_its_own_words(
     [
         (
             "vllm==0.21.0",
-            "vllm-0.20, chosen by what was found; vllm-0.21 and vllm-0.22 are the same here, and the oldest",
+            "vllm-0.20, chosen by what was found; vllm-0.21 is the same here, and the oldest",
         ),
         ("vllm==0.19.1", "vllm-0.19, chosen by what was found"),
         ("vllm==0.33.0", "vllm-0.33, chosen by what was found; it does not tell vllm-0.30 apart from it"),
