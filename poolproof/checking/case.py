@@ -67,6 +67,9 @@ class Case:
         border, last = self.predictions.never_admitted, self.predictions.longest
         if last < 1:
             return "no request is legal, so that none grows"
+        if border is None and has_aligned_states(self.deployment):
+            again = f"the gate lets a preempted request of any length up to {counted(last, 'token')} in again"
+            return f"{again}; how its chunks are cut then, and whether they get their blocks, was not computed"
         if border is None:
             return f"a preempted request of any length up to {counted(last, 'token')} is admitted again"
         grown = (

@@ -93,6 +93,7 @@ def test_a_block_that_is_wider_than_a_step_is_told_from_a_pool_that_is_too_small
     assert (found["exit"], found["headline"]) == (1, "prompts of 16 to 39 tokens: never admitted")
     assert found["why"].endswith("a step of 8 tokens has room for none")
     assert report(command, f"check {wide} --design vllm-0.33")["exit"] == 0
+    assert "was not computed" in found["growth"]
 
 
 @pytest.mark.parametrize(
