@@ -44,12 +44,12 @@ class Driver:
     def run(self, scenario: Scenario, *, drain: bool, accept: int, gate: bool, snapshots: bool) -> Outcome:
         """Run a scenario on the fork's scheduler, whether or not its boot would accept the pool."""
         engine = ForkEngine(self.core, scenario.deployment, priority=scenario.priority, gate=gate)
-        return run_out(scenario, engine, drain=drain, accept=accept, snapshots=snapshots, key=engine.fingerprint)
+        return run_out(scenario, engine, drain=drain, accept=accept, snapshots=snapshots, key=engine.recurrence())
 
     def lone(self, deployment: Deployment, prompt: int, output: int, *, gate: bool) -> LoneOutcome:
         """Run one request alone on the fork's scheduler."""
         engine = ForkEngine(self.core, deployment, gate=gate)
-        return lone_run(engine, prompt, output, key=engine.fingerprint)
+        return lone_run(engine, prompt, output, key=engine.recurrence())
 
     def call(self, function: str, arguments: Mapping[str, Any]) -> Any:
         """Call a poolproof function `package.module:name` as `function(core, **arguments)`.

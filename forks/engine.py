@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from ..oracle.engine import RequestView, Snapshot, Status, StepRecord, Submission
+from ..oracle.lone import progress_key
 from ..oracle.reference import check_submission
 from ..spec.deployment import Deployment
 from ..spec.errors import PoolproofError, UnsupportedError, UsageError, printable
@@ -16,6 +18,9 @@ from .pipeline import Pipeline
 from .requests import make_request
 from .scheduler import make_scheduler
 from .watch import Watch
+
+OFTEN = 64
+"""How often a state may be met, but for the names of its blocks, before it counts as the same."""
 
 _QUEUES = ("kv_holding_waiting", "skipped_waiting", "waiting")
 
@@ -100,6 +105,22 @@ class ForkEngine:
         views = tuple(snapshot.requests.items())
         queues = (snapshot.free, snapshot.waiting, snapshot.running, snapshot.batches_in_flight)
         return (*queues, views, self.memory())
+
+    def recurrence(self) -> Callable[[], object]:
+        """Return what tells, again and again, the state of a run; two equal ones mean that it repeats itself.
+
+        At first only the very same state counts. One that was met so often under other names of blocks is taken for
+        itself: with prefix caching off an engine has no reason to tell blocks apart, and to wait until it hands out
+        the same ones again can take as many steps as there are orders of them.
+        """
+        met: Counter[object] = Counter()
+
+        def state() -> object:
+            alike = progress_key(self.snapshot()), self.memory()
+            met[alike] += 1
+            return alike if met[alike] > OFTEN else self.fingerprint()
+
+        return state
 
     def memory(self) -> tuple[object, ...]:
         """Return what some releases keep of earlier steps, beyond the snapshot, and go by later.

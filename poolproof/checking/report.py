@@ -17,6 +17,7 @@ from .case import Case, case_of
 from .engines import Engine, implementation_engine, oracle_engine, run_boundary
 from .formulas import admission_lines, boot_lines, describe
 from .judgement import Evidence, judge, ranges
+from .predictions import has_aligned_states
 from .repairs import repairs
 from .samples import run_samples
 
@@ -179,4 +180,15 @@ def _scope(case: Case) -> tuple[str, ...]:
         _prefix_caching(deployment),
         f"{counted(known(batches), 'batch')} in flight, lookahead {deployment.lookahead}; {groups}",
         f"predicted by {case.design.name}. {case.design.summary}",
+        *_states_scope(deployment),
     )
+
+
+def _states_scope(deployment: Deployment) -> Iterator[str]:
+    """Say what a run of each prompt does not show of aligned states."""
+    if has_aligned_states(deployment):
+        yield "every prompt was run alone on the oracle, since what it holds of aligned states depends on its chunks"
+        yield (
+            "not judged: whether a request holds more aligned states than boot counts for it, which takes from others; "
+            "`poolproof prove --impl` decides it for a release (boot_covers_held)"
+        )

@@ -55,19 +55,22 @@ def _number(text: str, value: str) -> int:
 
 def as_flags(deployment: Deployment) -> str:
     """Spell a deployment as command-line flags, those at their default left out."""
-    return " ".join([*(f"--group {_spelled(group)}" for group in deployment.groups), *_options(deployment)])
+    return " ".join([*(f"--group {_spelled(group, deployment)}" for group in deployment.groups), *_options(deployment)])
 
 
-def _spelled(group: Group) -> str:
-    cache = group.cache
+def _spelled(group: Group, deployment: Deployment) -> str:
+    cache, defaults = group.cache, {**_DEFAULTS, AS_DRAFTED: deployment.lookahead}
     sizes = {field.name: getattr(cache, field.name) for field in fields(cache) if field.name != "block_size"}
     pairs = [
-        f"{name}={value}" for name, value in {**sizes, "count": group.count}.items() if value != _DEFAULTS.get(name)
+        f"{name}={value}" for name, value in {**sizes, "count": group.count}.items() if value != defaults.get(name)
     ]
     return ":".join([cache.kind, str(cache.block_size), *([",".join(pairs)] if pairs else [])])
 
 
-_DEFAULTS = {"extra_retained": 0, "speculative": 0, "checkpoint": 0, "count": 1}
+AS_DRAFTED = "speculative"
+"""The size of a cache that is as many as the drafts of a step where nothing else is said, as engines set it."""
+
+_DEFAULTS: dict[str, Any] = {"extra_retained": 0, "checkpoint": 0, "count": 1}
 
 _OPTIONS = {
     "max_model_len": "--max-model-len",

@@ -19,6 +19,7 @@ from pydantic_core import PydanticCustomError
 from ..spec import Attention, ChunkedLocal, Deployment, FullAttention, Group, MLAAttention, SlidingWindow
 from ..spec.deployment import cache_is_legal
 from ..spec.states import MambaAlign, MambaAll, MambaNone
+from .deployment_flags import AS_DRAFTED
 
 LARGEST = 10**12
 """The largest number that is read; no engine counts that many tokens or blocks."""
@@ -49,10 +50,12 @@ class _GroupModel(_Model):
     kind: str
     count: OneOrMore = Field(default=1, description="How many such groups there are; each has its own block table.")
 
-    def group(self) -> Group:
-        """Return the group that the formulas read."""
+    def group(self, lookahead: int) -> Group:
+        """Return the group that the formulas read; as many states are speculated as drafts, if nothing else is said."""
         cache = _KINDS[self.kind]
-        return Group(cache(**{field.name: getattr(self, field.name) for field in fields(cache)}), self.count)
+        sizes = {field.name: getattr(self, field.name) for field in fields(cache)}
+        given = {name: lookahead if size is None else size for name, size in sizes.items()}
+        return Group(cache(**given), self.count)
 
 
 _KINDS: dict[str, type[Attention]] = {
@@ -65,7 +68,7 @@ _DESCRIPTIONS = {
     "window": "Tokens that the next one attends to, itself included.",
     "extra_retained": "Tokens kept before the window for drafting.",
     "chunk": "Tokens per attention chunk.",
-    "speculative": "States beside the running one, as many as drafts are verified.",
+    "speculative": "States beside the running one; as many as the lookahead, if not given.",
     "checkpoint": "States kept inside the last chunk of a prompt.",
 }
 
@@ -82,8 +85,11 @@ def _group_model(kind: type[Attention]) -> type[_GroupModel]:
 
 
 def _field(kind: type[Attention], field: dataclasses.Field[Any]) -> tuple[object, Any]:
+    number = _number(kind, field.name)
+    if field.name == AS_DRAFTED:
+        return (reduce(or_, (number, None)), Field(default=None, description=_DESCRIPTIONS[field.name]))
     default = ... if field.default is dataclasses.MISSING else field.default
-    return (_number(kind, field.name), Field(default=default, description=_DESCRIPTIONS[field.name]))
+    return (number, Field(default=default, description=_DESCRIPTIONS[field.name]))
 
 
 def _number(kind: type[Attention], name: str) -> object:
@@ -135,13 +141,14 @@ class DeploymentModel(_Model):
 
     def deployment(self) -> Deployment:
         """Return the deployment that the formulas read; whether it is legal is another question."""
+        lookahead = _first(self.lookahead, self.num_speculative_tokens, 0)
         return Deployment(
-            groups=tuple(group.group() for group in self.groups),
+            groups=tuple(group.group(lookahead) for group in self.groups),
             max_model_len=self.max_model_len,
             max_num_batched_tokens=self.max_num_batched_tokens,
             max_num_seqs=self.max_num_seqs,
             max_concurrent_batches=self._batches(),
-            lookahead=_first(self.lookahead, self.num_speculative_tokens, 0),
+            lookahead=lookahead,
             context_parallel=self.decode_context_parallel_size,
             chunked_prefill=self.chunked_prefill,
             prefix_caching=self.prefix_caching,

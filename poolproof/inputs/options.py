@@ -33,8 +33,9 @@ class DeploymentOptions:
         _option(
             "A cache group (repeatable; replaces the file's groups): KIND[:BLOCK_SIZE][:KEY=VALUE,...]. Kinds and "
             "keys: full; mla; sliding_window (window, extra_retained); chunked_local (chunk); mamba_none, mamba_align "
-            "and mamba_all (speculative, the states beside the running one); any of them takes count, the number of "
-            "groups that are alike. For example full:16, or sliding_window:16:window=1024,count=5.",
+            "and mamba_all (speculative, the states beside the running one, if not as many as the drafts); any of "
+            "them takes count, the number of groups that are alike. For example full:16, or "
+            "sliding_window:16:window=1024,count=5.",
             metavar="GROUP",
         ),
     ] = None

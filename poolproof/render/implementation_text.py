@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..oracle.counting import counted
-from ..oracle.verdict import Refuted
+from ..oracle.verdict import Proved, Refuted
 from ..proofs.judgement import Judgement
 from .implementation_records import ImplementationReport
 from .style import columns, gravest, headline_word, reason_of, tally, verdict_word, witness_lines
@@ -44,7 +44,11 @@ def _summary(report: ImplementationReport) -> str:
     verdicts = [each.verdict for each in report.judgements]
     most = max((len(each.scope.groups) for each in report.judgements), default=0)
     scope = f"each of a property in one setting, for the group lists below, of at most {counted(most, 'group')}"
-    told = f"{tally(verdicts)} ({scope})"
+    bounded = sum(
+        isinstance(each.verdict, Proved) and "steps" in dict(each.scope.concrete) for each in report.judgements
+    )
+    within = f"; {bounded} of the proved ones speak of the first steps of a request only" if bounded else ""
+    told = f"{tally(verdicts)} ({scope}{within})"
     return f"{headline_word(gravest(verdicts))}  {escape(report.implementation)}: {told}"
 
 

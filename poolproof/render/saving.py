@@ -10,7 +10,7 @@ from .output import note
 
 
 def reserve(option: str, path: Path | None) -> None:
-    """Make sure before a run that a file can be written after it; its directory is created.
+    """Make sure before a run that a file can be written after it, into a directory that is there.
 
     Raises:
         UsageError: It cannot be written.
@@ -19,6 +19,8 @@ def reserve(option: str, path: Path | None) -> None:
         return
     if path.is_dir():
         raise UsageError(option, str(path), "this is a directory", "name a file")
+    if not path.parent.is_dir():
+        raise UsageError(option, str(path), "its directory does not exist", "make it first, or name another file")
     reserve_folder(option, path.parent)
     try:
         if path.exists():

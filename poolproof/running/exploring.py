@@ -11,6 +11,7 @@ from ..inputs.deployment_flags import as_flags
 from ..inputs.numbers import known
 from ..oracle.counting import counted
 from ..oracle.explore import GOALS, Exploration, Violation, explore, searched_for
+from ..oracle.invariants import STEP_CHECKS
 from ..oracle.reference import boot
 from ..oracle.trace import Moment, Scenario, replay
 from ..oracle.verdict import Holds, Inconclusive, Refuted, Verdict, Witness
@@ -207,6 +208,9 @@ def _scope(search: Search, deployment: Deployment, found: _Found) -> Iterator[st
     yield f"each request is submitted once, at any time{aborted}; any number of drafts is accepted; served by {order}"
     checked = ", ".join(searched_for(design, deployment))
     yield f"checked at every step, by {design.name}: {checked}; and that no cycle leads nowhere (progress)"
+    left_out = [name for name in STEP_CHECKS if name not in searched_for(design, deployment)]
+    if left_out:
+        yield f"not checked, since {design.name} does not promise it here: {', '.join(left_out)}"
     if search.goals:
         yield f"searched for, too, and no fault: {', '.join(search.goals)}"
     if not found.exploration.complete:

@@ -108,8 +108,12 @@ def test_nothing_to_draw_is_said(command: Command, tmp_path: Path) -> None:
     sizes = ["--group", "full:1", "--max-model-len", "3", "--max-num-batched-tokens", "2"]
     result = command("explore", *sizes, "--svg", str(tmp_path / "none.svg"))
     assert (result.code, result.err) == (0, "--svg: nothing was found, so that nothing is drawn\n")
-    result = command("explore", *sizes, "--save", str(tmp_path / "new" / "none.json"))
+    result = command("explore", *sizes, "--save", str(tmp_path / "none.json"))
     assert (result.code, result.err) == (0, "--save: no fault was found, so that nothing is saved\n")
+    result = command("explore", *sizes, "--save", str(tmp_path / "new" / "none.json"))
+    assert result.code == 2
+    assert "its directory does not exist" in result.err
+    assert not (tmp_path / "new").exists()
     assert command("explore", *sizes, "--dot", str(tmp_path)).code == 2
 
 

@@ -12,8 +12,12 @@ import pytest
 
 from poolproof.checking.listed import listed
 from poolproof.checking.predictions import Outcome
+from poolproof.forks import Implementation
 from poolproof.inputs.deployment_file import to_deployment
-from poolproof.spec import Lengths, UsageError, named
+from poolproof.inputs.deployment_flags import as_flags
+from poolproof.oracle.lone import Fate
+from poolproof.spec import Deployment, FullAttention, Group, Lengths, UsageError, named
+from poolproof.spec.states import MambaAlign
 
 Command = Callable[..., Any]
 
@@ -107,3 +111,28 @@ def test_recurrent_groups_that_no_engine_boots_are_refused(groups: tuple[dict[st
     with pytest.raises(UsageError) as refused:
         to_deployment(document(*groups))
     assert refused.value.field == told
+
+
+def test_as_many_states_are_speculated_as_drafts_where_nothing_else_is_said() -> None:
+    drafting = {**document({"kind": "mamba_align", "block_size": 16}), "num_speculative_tokens": 2}
+    followed = to_deployment(drafting)
+    assert followed.groups[0].cache == MambaAlign(16, 2)
+    assert "speculative=" not in as_flags(followed)
+    fixed = to_deployment({**drafting, "groups": [{"kind": "mamba_align", "block_size": 16, "speculative": 0}]})
+    assert fixed.groups[0].cache == MambaAlign(16, 0)
+    assert "mamba_align:16:speculative=0" in as_flags(fixed)
+
+
+def test_what_is_not_judged_of_aligned_states_is_said(command: Command) -> None:
+    sizes = "--group full:16 --group mamba_align:16 --max-model-len 64 --max-num-batched-tokens 32"
+    found = report(command, f"check {sizes} --async-scheduling --design vllm-0.33")
+    assert any(line.startswith("not judged: whether a request holds more aligned states") for line in found["scope"])
+
+
+@pytest.mark.network
+def test_a_livelock_that_passes_through_all_orders_of_blocks_is_found_early(fetched: Callable[[str], str]) -> None:
+    states = Group(MambaAlign(16), 3)
+    deployment = Deployment((Group(FullAttention(16)), states), 512, 128, blocks=38)
+    with Implementation(fetched("vllm==0.21.0")) as release:
+        ended = release.lone(deployment, 500)
+    assert (ended.fate, ended.steps < 1000) == (Fate.STRANDED, True)
