@@ -22,6 +22,7 @@ ASSUMED = (
     "the result of a true division is printed, never decided upon",
     "the search for the greatest length that fits, made for a refusal's message, may return any number",
     "log messages are not formatted",
+    "the text of a number is printed, never compared",
     "a pool of unknown size keeps back as many blocks as two pools of known sizes do",
 )
 """What holds of every symbolic execution of a fork."""

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from ..oracle.verdict import Inconclusive, Proved, Verdict
 from ..proofs.decisions import Decisions
 from ..proofs.judgement import Judgement
 from ..proofs.settings import BLOCK_SIZES
 from ..proofs.state_properties import SPECULATIVE
 from ..spec.errors import UsageError
+from .blind_spots import blind_spots
 from .implementation import Implementation
 from .loader import Core
 from .source import Source
@@ -30,6 +32,18 @@ PROPERTIES = (
     *OF_STATES,
 )
 """What can be asked of an implementation."""
+
+RECYCLED = (
+    "of the tokens that get_num_skipped_tokens names, whole blocks go back; `diff` watches the manager do so",
+    "the cap that the spec computes is the one that its manager is given; `diff` watches what admission charges",
+)
+"""What lies between a number that the code computes and what its manager makes of it."""
+
+OF_ADMISSION = (
+    "a request is new and drafts nothing: one that was preempted is asked about as a new one of as many tokens; `diff` "
+    "preempts real ones",
+)
+"""What is taken for granted of the request that is to be admitted."""
 
 QUESTIONS = (*((name,) for name in PROPERTIES if name not in OF_STATES), OF_STATES)
 """What is asked about together: properties of states speak of the same steps."""
@@ -103,10 +117,17 @@ def judge(core: Core, names: Sequence[str], number: int | None) -> list[Judgemen
     from .interpretation import ASSUMED, interpreted
 
     decisions, of_cap = decisions_of(core)
-    assumed = (*ASSUMED, *_assumed_of(names, of_cap))
+    assumed, spots = (*ASSUMED, *_assumed_of(names, of_cap)), blind_spots(core)
     with interpreted(core):
         found = [each for each in _examined(decisions, names, number) if each.name in names]
-    return [replace(judgement, assumed=(*assumed, *judgement.assumed)) for judgement in found]
+    return [replace(each, verdict=_seen(each.verdict, spots), assumed=(*assumed, *each.assumed)) for each in found]
+
+
+def _seen(verdict: Verdict, spots: Sequence[str]) -> Verdict:
+    """Prove nothing of code that may have decided by what a symbolic number cannot answer."""
+    if not spots or not isinstance(verdict, Proved):
+        return verdict
+    return Inconclusive(f"the code asks a number what a symbolic one cannot answer: {', '.join(spots)}")
 
 
 def _examined(decisions: Decisions, names: Sequence[str], number: int | None) -> Iterator[Judgement]:
@@ -127,7 +148,9 @@ def _assumed_of(names: Sequence[str], of_cap: tuple[str, ...]) -> tuple[str, ...
 
     if names[0] in OF_STATES:
         return ASSUMED
-    return of_cap if names[0].startswith("cap_") else ()
+    if names[0] in AT_BLOCK_SIZES:
+        return OF_ADMISSION
+    return (*RECYCLED, *of_cap) if names[0].startswith("cap_") else RECYCLED
 
 
 def decisions_of(core: Core) -> tuple[Decisions, tuple[str, ...]]:

@@ -168,6 +168,12 @@ class Run:
         self.open: list[int] = []
         self.interrupted: Interrupted | None = None
 
+    def unfinished(self) -> Interrupted | None:
+        """Tell that the code did not come to a branch that an earlier execution took: it remembers that one."""
+        if len(self.taken) >= len(self._prefix):
+            return None
+        return Unrepeatable("the code went another way when it was executed again; it may keep a result (a cache)")
+
     def integer(self, name: str) -> SymbolicInt:
         """Name an unknown integer."""
         return SymbolicInt(self, z3.Int(name))
@@ -291,4 +297,4 @@ def _execute(program: Callable[[Run], object], run: Run) -> Path:
     except (Exception, Interrupted) as error:  # noqa: BLE001 - kept with the path, judged by the caller
         return Path(run.condition(), error=run.interrupted or error)
     # A bare `except` in the code may have swallowed the interruption: the path is lost all the same.
-    return Path(run.condition(), value=value, error=run.interrupted)
+    return Path(run.condition(), value=value, error=run.interrupted or run.unfinished())

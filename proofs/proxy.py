@@ -232,6 +232,19 @@ class SymbolicInt:
     __index__ = __int__ = _value
     __float__ = __complex__ = _refuse
 
+    def _refused(self, *_: object) -> NoReturn:
+        """Leave the path: an operator that is merely missing would raise what the code can catch."""
+        self.run.refuse("an operation on the bits, or a power, of a number")
+
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _refused
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __pow__ = __rpow__ = _refused
+
+    def __getattr__(self, name: str) -> Any:
+        """Refuse what an `int` has and this has not; what neither has is an error of the code."""
+        if hasattr(int, name):
+            self.run.refuse(f"an attribute of a number ({name})")
+        raise AttributeError(f"'int' object has no attribute '{name}'")
+
     def __repr__(self) -> str:
         return f"<{self.term}>" if z3.is_const(self.term) else "<expression>"
 

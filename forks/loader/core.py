@@ -65,6 +65,11 @@ class Core:
         """Tell for each module of the fork that was read whether it was run `eager` or `lazy`."""
         return dict(sorted(self._importer.run.items()))
 
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """Return the source of each module that was run as a whole, as it was run."""
+        return dict(sorted(self._importer.sources.items()))
+
     def unapplied(self) -> tuple[str, ...]:
         """Name the files of patches that did not take effect."""
         return tuple(p.file for p in self._importer.patches.unapplied())

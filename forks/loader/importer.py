@@ -47,6 +47,7 @@ class ForkImporter(MetaPathFinder, Loader):
         self.touches = touches
         self.fixed: Mapping[str, Mapping[str, Callable[[], Any]]] = {}
         self.run: dict[str, str] = {}
+        self.sources: dict[str, str] = {}
         self._packages = {**packages(touches), "importlib": private_importlib(self.import_name, package)}
         self._builtins = {**vars(builtins), "__import__": self.import_name}
 
@@ -103,7 +104,7 @@ class ForkImporter(MetaPathFinder, Loader):
             self.run[relative] = "lazy"
             module.prepare(Statements(text, origin), self.fixed.get(module.__name__, {}), self._builtins, self.touches)
         else:
-            self.run[relative] = "eager"
+            self.run[relative], self.sources[relative] = "eager", text
             module.__dict__["__builtins__"] = self._builtins
             code = compile(text, origin, "exec", dont_inherit=True)
             exec(code, module.__dict__)  # noqa: S102 - running the fork's own module is the point

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -340,6 +341,45 @@ def test_code_that_branches_otherwise_when_run_again_is_noticed() -> None:
 
 def cdiv(a: Any, b: Any) -> Any:
     return -(a // -b)
+
+
+def test_code_that_remembers_a_branch_proves_nothing() -> None:
+    """A cache answers the second execution with the result of the first, under the wrong condition."""
+
+    @functools.lru_cache
+    def keeps(_: str) -> bool:
+        return bool(numbers[0] > 5)
+
+    numbers: list[Any] = []
+
+    def program(at: Point) -> Claim:
+        numbers[:] = [at.x]
+        return Claim(at.x > 5 if keeps("x") else True)
+
+    found = judged(program)
+    assert isinstance(found.verdict, Inconclusive)
+    assert "it may keep a result" in found.verdict.reason
+
+
+@pytest.mark.parametrize(
+    "use",
+    [lambda n: n & 1, lambda n: 3 | n, lambda n: n << 2, lambda n: n**2, lambda n: ~n, lambda n: n.bit_length()],
+)
+def test_an_operation_that_is_not_interpreted_cannot_be_caught(use: Callable[[Any], Any]) -> None:
+    def program(at: Point) -> Claim:
+        try:
+            use(at.x)
+        except Exception:  # noqa: BLE001 - as foreign code may
+            return Claim(True)
+        return Claim(True)
+
+    found = judged(program)
+    assert isinstance(found.verdict, Inconclusive)
+    assert "not interpreted" in found.verdict.reason
+
+
+def test_what_no_number_has_is_an_error_of_the_code() -> None:
+    assert isinstance(judged(lambda at: Claim(hasattr(at.x, "no_such_thing") is False)).verdict, Proved)
 
 
 def test_a_true_claim_is_proved_with_the_premises_it_needs() -> None:
