@@ -97,11 +97,16 @@ def _ample(deployment: Deployment, design: Design) -> int:
 
 
 def _refuse_what_takes_too_long(deployment: Deployment, longest: int) -> None:
-    budget = known(deployment.max_num_batched_tokens)
-    steps = sum(1 + prompt // budget for prompt in range(1, longest + 1))
+    steps = _steps_together(longest, known(deployment.max_num_batched_tokens))
     if steps > MOST_STEPS:
         told = "what a prompt holds of aligned states depends on how it is cut, so that each of them is run"
         raise UnsupportedError(f"running {longest} prompts, {steps} steps ({told}); lower max_model_len")
+
+
+def _steps_together(longest: int, budget: int) -> int:
+    """Add up 1 + prompt // budget over all prompts, which may be too many to go through."""
+    whole, rest = divmod(longest, budget)
+    return longest + budget * whole * (whole - 1) // 2 + whole * (rest + 1)
 
 
 def _unserved(fates: list[Outcome]) -> Iterator[tuple[Outcome, Lengths]]:

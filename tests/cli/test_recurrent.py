@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from poolproof.checking.listed import listed
+from poolproof.checking.listed import _steps_together, listed
 from poolproof.checking.predictions import Outcome
 from poolproof.forks import Implementation
 from poolproof.inputs.deployment_file import to_deployment
@@ -136,3 +136,15 @@ def test_a_livelock_that_passes_through_all_orders_of_blocks_is_found_early(fetc
     with Implementation(fetched("vllm==0.21.0")) as release:
         ended = release.lone(deployment, 500)
     assert (ended.fate, ended.steps < 1000) == (Fate.STRANDED, True)
+
+
+@pytest.mark.parametrize(("longest", "budget"), [(0, 3), (1, 1), (7, 3), (9, 3), (20, 7), (5, 9)])
+def test_the_steps_of_all_prompts_are_added_up_without_going_through_them(longest: int, budget: int) -> None:
+    assert _steps_together(longest, budget) == sum(1 + prompt // budget for prompt in range(1, longest + 1))
+
+
+def test_more_prompts_than_can_be_run_are_refused_at_once(command: Command) -> None:
+    wide = "--group mamba_align:16 --max-model-len 1000000000000 --max-num-batched-tokens 7"
+    result = command("check", *shlex.split(wide))
+    assert result.code == 3
+    assert "lower max_model_len" in result.err
