@@ -10,7 +10,7 @@ from ..oracle.counting import counted
 from ..spec import Deployment, Design, boot_accepts, boot_requirement, usable
 from .excess import Excess, first_excess
 from .listed import listed
-from .predictions import Predictions, decode_peak, has_aligned_states, predict, readmitted
+from .predictions import Predictions, decode_peak, has_aligned_states, predict
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,6 @@ class Case:
     def excess(self) -> Excess | None:
         """Find a step after which a group holds more than is counted for it."""
         return first_excess(self.deployment, self.design)
-
-    def readmitted(self, tokens: int) -> bool:
-        """Say whether a preempted request of so many tokens comes in again."""
-        return readmitted(tokens, self.deployment, self.design, self.blocks)
 
     def growth(self) -> str:
         """Tell what becomes of a request that is admitted, grows, and loses its blocks to others."""

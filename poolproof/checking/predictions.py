@@ -17,15 +17,12 @@ from ..spec import (
     Group,
     Lengths,
     UnsupportedError,
-    admitted,
-    held,
     never_admitted,
     usable,
 )
-from ..spec.admission import longest_prompt, rank_block_size
-from ..spec.attention import blocks_for, slots_needed
-from ..spec.states import MambaAlign, MambaAll, MambaNone
-from ..spec.tables import retired, state_table
+from ..spec.admission import longest_prompt
+from ..spec.holding import held_after
+from ..spec.states import MambaAlign, MambaAll
 
 LONGEST_SEARCH = 100_000
 """The most positions that are looked at one by one."""
@@ -101,11 +98,6 @@ def has_aligned_states(deployment: Deployment) -> bool:
     return any(isinstance(group.cache, MambaAlign) for group in deployment.groups)
 
 
-def readmitted(tokens: int, deployment: Deployment, design: Design, blocks: int) -> bool:
-    """Say whether a preempted request of so many tokens, prompt and output, enters the empty pool again."""
-    return bool(admitted(tokens, blocks, deployment, design))
-
-
 def _first_stuck(deployment: Deployment, design: Design, blocks: int, last: int) -> int | None:
     """Find the shortest admitted prompt whose prefill asks for more than the pool has.
 
@@ -171,14 +163,7 @@ def group_held(
     lookahead: int,
 ) -> int:
     """Count the real blocks of one group that a lone request holds after a step; aligned states are listed instead."""
-    cache = group.cache
-    if isinstance(cache, MambaNone):
-        slots = slots_needed(computed, scheduled, lookahead, deployment.max_model_len)
-        return known(state_table(cache, slots)) - known(retired(cache, processed, design))
-    if cache.recycles:
-        return known(held(cache, processed, computed, scheduled, lookahead, deployment.max_model_len))
-    slots = slots_needed(computed, scheduled, lookahead, deployment.max_model_len)
-    return known(blocks_for(slots, rank_block_size(cache, deployment)))
+    return known(held_after(group.cache, deployment, design, processed, computed, scheduled, lookahead))
 
 
 def decode_peak(deployment: Deployment, design: Design) -> int | None:

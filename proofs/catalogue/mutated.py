@@ -118,14 +118,6 @@ class SpareFull(FullAttention):
         return super().bound(in_flight_tokens, max_model_len) + 1
 
 
-class ChunkLessOne(ChunkedLocal):
-    """Bound a chunk without its last token."""
-
-    def bound(self, in_flight_tokens: Term, max_model_len: Term) -> Term:
-        """Forget one token."""
-        return cdiv(minimum(self.chunk - 1 + in_flight_tokens, max_model_len), self.block_size)
-
-
 class ChunkLessTwo(ChunkedLocal):
     """Bound a chunk without its last two tokens."""
 
